@@ -1,11 +1,11 @@
-/* attention.c - times attention of bf16 tensors, and of f32 tensors that may be rounded to bf16, against that of f32
- * tensors of the same shape, all with the switches of "flash".
+/* attention.c - times attention of bf16 tensors, and of f32 tensors that may be rounded to bf16, against attention of
+ * f32 tensors of the same shape, all with the switches of "flash".
  *
  *     attention [--threads N] [--rounds N] [--size N] [--kernels LENGTH]
  *
  * One item, 8 heads, rows of --size elements (default 64), 512, 2048 and 4096 queries and as many keys, causal or not.
  * Times are medians of interleaved rounds in milliseconds, with the quartiles. `gain` is the time of f32 divided by
- * that of bf16 and by that of rounded f32. `peak` is the rate of the products that f32 needs, relative to that of a
+ * the time of bf16 and of rounded f32. `peak` is the rate of the products that f32 needs, relative to the rate of a
  * loop of fused multiply-adds without memory in the same rounds, on x86-64. Each line names what ran.
  *
  * With --kernels, the kernels flash, mem_efficient and math run on f32 tensors of 128 queries and keys, twice as many,

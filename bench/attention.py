@@ -5,7 +5,7 @@
 f32, one item, 8 heads of size 64; and decoding: one query for each of 8 items. Each call allocates its result. The columns "naive"
 are matmul, softmax and matmul of torch with fresh results; "ort" is MultiHeadAttention of onnxruntime, if that and onnx are
 installed: its heads are columns of a row. Times are medians in milliseconds, ratios are times of the other by
-those of Backplane."""
+Backplane's."""
 import statistics
 import sys
 from pathlib import Path

@@ -2,7 +2,7 @@
 
     python bench/conv.py [package] [threads] [batch] [rounds]        default: build/python 1 1 7
 
-f32; the layers are those of bench/conv/layers.c. Each call allocates its result and converts its weight, as in user code. PyTorch
+f32; the layers are in bench/conv/layers.c. Each call allocates its result and converts its weight, as in user code. PyTorch
 gets contiguous and channels-last tensors, and the faster of both counts; Backplane gets channels-last ones. Times are medians in
 microseconds; the last lines add up the layers of each network."""
 import re

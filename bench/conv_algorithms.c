@@ -5,7 +5,7 @@
  *
  * f32. Kernels are as large as the numbers of a line say; "last" is channels-last. Times are medians of interleaved
  * rounds in microseconds, each followed by the estimate. `best` is the best of the other algorithms divided by fft:
- * above 1, fft is faster. `lost` is the time of the chosen algorithm, if it was measured, divided by that of the
+ * above 1, fft is faster. `lost` is the time of the chosen algorithm, if it was measured, divided by the time of the
  * fastest one. */
 #include "backplane.h"
 #include "timing.h"

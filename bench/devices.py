@@ -1,4 +1,4 @@
-"""devices.py - times operations on a device, and those of PyTorch on CUDA if it is there, in interleaved rounds.
+"""devices.py - times operations on a device, and PyTorch's on CUDA if it is there, in interleaved rounds.
 
     python bench/devices.py [--device ID] [--rounds N] [--scale S] [--package FOLDER]
 

@@ -16,7 +16,7 @@ enum { NETWORKS = 5, STRATEGIES = 5, MOST_TERMS = 128 };
 typedef struct tensor_network {
     int terms, labels;
     bp_einsum_operand *operands;
-    int32_t (*label)[4];
+    int (*label)[4];
     int64_t (*shape)[4];
 } tensor_network;
 
@@ -60,14 +60,14 @@ static void network_free(tensor_network *network) {
     free(network->shape);
 }
 
-static void add_label(tensor_network *network, int term, int32_t label, int64_t size) {
+static void add_label(tensor_network *network, int term, int label, int64_t size) {
     bp_einsum_operand *o = &network->operands[term];
     network->label[term][o->ndim] = label;
     network->shape[term][o->ndim++] = size;
     o->label_count = o->ndim;
 }
 
-static int shares(const tensor_network *network, int term, int32_t label) {
+static int shares(const tensor_network *network, int term, int label) {
     return network->operands[term].ndim > 0 && network->label[term][network->operands[term].ndim - 1] == label;
 }
 

@@ -4,7 +4,7 @@ backplane.nn.functional with NumPy and torch in interleaved rounds.
     python bench/elementwise.py [package] [threads] [rounds]        default: build/python 1 7
 
 Results are written to arrays that exist, except where a library has no such argument. Times are medians in microseconds, ratios
-are times of the other by those of Backplane. NumPy has no gelu, silu and sigmoid: their formulas are computed in steps."""
+are times of the other by Backplane's. NumPy has no gelu, silu and sigmoid: their formulas are computed in steps."""
 import statistics
 import sys
 from pathlib import Path

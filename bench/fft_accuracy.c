@@ -3,7 +3,7 @@
  *     fft_accuracy [largest power of two]      prints "type length library error"; tools/fft_accuracy.py plots it
  *
  * Input is random, uniform in (-1, 1). The reference is a transform in long double, whose own error is 2048 times
- * smaller than that of double. It halves even lengths and sums odd ones by the definition.
+ * smaller than the error of double. It halves even lengths and sums odd ones by the definition.
  */
 #include "backplane.h"
 #include "timing.h"

@@ -3,7 +3,7 @@
  *     grid [threads ...]      default: 1 and then all cores
  *
  * For each shape every library runs a plan of its own (blas.preferred with dispatch.fallback=strict). The plan that
- * dispatch chooses runs in the same interleaved rounds. The ratio is the time of the chosen plan divided by that of
+ * dispatch chooses runs in the same interleaved rounds. The ratio is the time of the chosen plan divided by the time of
  * the fastest: 1.00 means that no library was faster.
  */
 #include "backplane.h"

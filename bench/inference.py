@@ -3,10 +3,10 @@
     python bench/inference.py [build] [models] [threads] [rounds] [model.onnx]        default: build, build/models, 1, 5
 
 The sentence embedding runs with 32 and 128 tokens, alone and 16 at a time, next to BertModel of transformers and its ONNX export,
-as far as these are installed; their weights are random, which does not change the time. model.onnx is that of the package
+as far as these are installed; their weights are random, which does not change the time. model.onnx comes from the package
 silero-vad, for the voice detection, which onnxruntime runs block after block. Each round starts the C program, which prepares the
 network and then prints the median of its runs. Times are medians of the rounds in milliseconds with the least and the
-greatest, ratios are times of the others by those of Backplane."""
+greatest, ratios are times of the others by Backplane's."""
 import io
 import os
 import re

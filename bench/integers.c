@@ -1,5 +1,5 @@
-/* integers.c - compares products of 8-bit integers with those of f32 numbers of the same shape: i8 x i8 and u8 x i8 on
- * `native` and on every other provider that takes them.
+/* integers.c - compares products of 8-bit integers with products of f32 numbers of the same shape: i8 x i8 and u8 x i8
+ * on `native` and on every other provider that takes them.
  *
  *     integers [--threads N] [--rounds N] [--settings TEXT] [MxKxN ...]      e.g. --settings calibration=off 64x64x64
  *

@@ -3,8 +3,8 @@
 Usage: bench/launch.py COMMAND [--threads N] [--rounds N] [--own FOLDERS] [--library NAME] [--python PYTHON ...] [PROGRAM ...]
 --own has directories for LD_LIBRARY_PATH in both runs, so that programs of the system have the libblas.so.3 and liblapack.so.3 of
 another library as their own. --library goes to `launch`. COMMAND is the backplane command. --python names interpreters with
-NumPy, SciPy or PyTorch (default: that of .venv, and /usr/bin/python3). PROGRAM is numpy, scipy, torch, octave, r or hpcc; all of them by default. Programs that are not installed
-are named and left out. A time is the least of a few calls in one process. The table has medians over the processes, and the
+NumPy, SciPy or PyTorch (default: .venv's, and /usr/bin/python3). PROGRAM is numpy, scipy, torch, octave, r or hpcc; all of them by default. Programs
+that are not installed are named and left out. A time is the least of a few calls in one process. The table has medians over the processes, and the
 smallest and largest ratio of two neighbouring ones. "Ran" is where
 `launch --profile` says that most of the time of math routines was spent, of a run that is not timed.
 """

@@ -2,7 +2,7 @@
  *
  *     linalg [types] [operations] [sizes] [threads] [rounds]    e.g. linalg f64 cholesky,svd 64,1000*16 1,2 9
  *
- * Sizes are those of square matrices; 1000*16 are 1000 matrices of 16x16, which the direct side computes in a loop. The
+ * Sizes are sizes of square matrices; 1000*16 are 1000 matrices of 16x16, which the direct side computes in a loop. The
  * direct side calls the library that Backplane chose; for batches that our own kernels compute, the library that would
  * run without them. Its workspaces are allocated beforehand. It copies the input first if LAPACK would overwrite it, as
  * every caller must. Both sides use the same column-major memory. Times are from interleaved rounds: median in
@@ -206,7 +206,7 @@ static void set_operand(job *j, int index, void *data) {
     int64_t shape[BP_MAX_NDIM] = {j->batch, j->n, j->n};
     dtype = j->dtype;
     ndim = 3;
-    if (index >= inputs && bp_linalg_shape(&j->call, index, &dtype, &ndim, shape) != BP_OK) {
+    if (index >= inputs && bp_linalg_shape(&j->call, index - inputs, &dtype, &ndim, shape) != BP_OK) {
         die("bp_linalg_shape");
     }
     int64_t strides[3] = {j->n * j->n, 1, j->n};
@@ -217,7 +217,11 @@ static void set_operand(job *j, int index, void *data) {
     if (bp_view_init(&views[index], data, dtype, ndim, shape, strides) != BP_OK) {
         die("bp_view_init");
     }
-    j->call.operand[index] = &views[index].tensor;
+    if (index < inputs) {
+        j->call.input[index] = &views[index].tensor;
+    } else {
+        j->call.output[index - inputs] = &views[index].tensor;
+    }
     j->operands[index].base = data;
 }
 

@@ -4,8 +4,8 @@
  *
  * Shapes are m x k x n, or a number of random ones: each dimension log-uniform in 1..2048, one or two of them at
  * most 9. A layout has a letter for A and one for B: n is row-major, t is the transpose of a row-major matrix. All run
- * on one thread in interleaved rounds; times are the smallest of all rounds. The ratio is native's time divided by that
- * of the fastest library: below 1 native is faster.
+ * on one thread in interleaved rounds; times are the smallest of all rounds. The ratio is native's time divided by the
+ * time of the fastest library: below 1 native is faster.
  */
 #include "backplane.h"
 #include "timing.h"

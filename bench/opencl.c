@@ -66,7 +66,7 @@ static void enqueue_clblast(const product *c) {
     }
 }
 
-/* Waits for the end of CLBlast's work, of which the library knows nothing. */
+/* Waits for the end of CLBlast's work, which the library does not know. */
 static void wait_for_all(const product *c) {
     bp_event *end;
     check(bp_event_record(&end, c->queue), "bp_event_record");

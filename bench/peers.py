@@ -138,7 +138,7 @@ def read_arguments():
 
 
 def run_alone(name, arguments, threads):
-    """Runs one family in another process. Prints its lines, and returns those of the table."""
+    """Runs one family in another process. Prints its lines, and returns the lines of the table."""
     command = [sys.executable, __file__, arguments.package, name, "--threads", str(threads), "--rounds", str(arguments.rounds), "--only"]
     rows = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:

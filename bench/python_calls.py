@@ -44,7 +44,7 @@ def pair(ours, peer, *given):
 
 
 def small_cases(arrays, peer, layers):
-    """Yields (title, candidates) of other functions: those of a library of arrays, and of its layers if it has some."""
+    """Yields (title, candidates) of other functions: functions of a library of arrays, and of its layers if it has some."""
     x, y = arrays((16,)), arrays((16,))
     yield "sum of 16 elements", pair(backplane.reduce.sum, peer.sum, x)
     yield "sum of 16 elements, method of the peer", pair(backplane.reduce.sum, type(x).sum, x)

@@ -3,8 +3,8 @@
     python bench/rnn.py [package] [threads] [rounds]        default: build/python 1 7
 
 f32, one layer, 64 steps, as many columns as hidden units. Each call allocates its results and copies the recurrent weights.
-torch is left out if it is not installed. Times are medians in milliseconds with quartiles, ratios are times of torch by those
-of Backplane."""
+torch is left out if it is not installed. Times are medians in milliseconds with quartiles, ratios are times of torch by
+Backplane's."""
 import statistics
 import sys
 from pathlib import Path

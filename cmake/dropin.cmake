@@ -16,19 +16,28 @@ file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/backplane-dropin)
 set(launch_folder backplane-launch)
 set(dropin_targets "")
 
-# Adds a shared object of the common files and of its own ones, with the routines of one part (src/dropin/routines.h).
-function(add_dropin name part)
+# Compiles the common files and further ones, with the routines of one part (src/dropin/routines.h), into the object library
+# <name>_objects.
+function(add_dropin_objects name part)
     list(TRANSFORM ARGN PREPEND ${dropin_folder}/)
-    add_library(${name} SHARED ${dropin_sources} ${ARGN})
-    target_include_directories(${name} PRIVATE include src)
-    target_compile_definitions(${name} PRIVATE BP__DROPIN_PART=BP__DROPIN_PART_${part})
-    target_compile_options(${name} PRIVATE -fno-lto)
+    add_library(${name}_objects OBJECT ${dropin_sources} ${ARGN})
+    target_include_directories(${name}_objects PRIVATE include src)
+    target_compile_definitions(${name}_objects PRIVATE BP__DROPIN_PART=BP__DROPIN_PART_${part})
+    target_compile_options(${name}_objects PRIVATE -fno-lto)
+    target_link_libraries(${name}_objects PRIVATE backplane_flags)
+endfunction()
+
+# Adds a shared object of <objects>_objects.
+function(add_dropin name objects)
+    add_library(${name} SHARED $<TARGET_OBJECTS:${objects}_objects>)
+    set_target_properties(${name} PROPERTIES LINKER_LANGUAGE C)
     target_link_libraries(${name} PRIVATE backplane_flags dl pthread m)
     target_link_options(${name} PRIVATE ${no_undefined} -Wl,-z,nodelete -Wl,-z,noexecstack)
     set(dropin_targets ${dropin_targets} ${name} PARENT_SCOPE)
 endfunction()
 
-add_dropin(backplane_hooks HOOKS hooks.c entry.c factor.c reference.c)
+add_dropin_objects(backplane_hooks HOOKS hooks.c entry.c factor.c reference.c)
+add_dropin(backplane_hooks backplane_hooks)
 set_target_properties(backplane_hooks PROPERTIES OUTPUT_NAME backplane-hooks LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${launch_folder})
 install_stripped(backplane_hooks ${CMAKE_INSTALL_LIBDIR}/${launch_folder})
 
@@ -36,10 +45,11 @@ install_stripped(backplane_hooks ${CMAKE_INSTALL_LIBDIR}/${launch_folder})
 # own, to take that one's place.
 set(replaced_folder backplane-dropin)
 function(add_replacement name part soname)
-    add_dropin(backplane_${name} ${part} ${ARGN})
+    add_dropin_objects(backplane_${name} ${part} ${ARGN})
+    add_dropin(backplane_${name} backplane_${name})
     set_target_properties(backplane_${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
     install_stripped(backplane_${name} ${CMAKE_INSTALL_LIBDIR})
-    add_dropin(backplane_${name}_replacement ${part} ${ARGN})
+    add_dropin(backplane_${name}_replacement backplane_${name})
     set_target_properties(backplane_${name}_replacement PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME ${soname} NO_SONAME ON
         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${replaced_folder})
     target_link_options(backplane_${name}_replacement PRIVATE -Wl,-soname,${soname})
@@ -47,18 +57,22 @@ function(add_replacement name part soname)
     set(dropin_targets ${dropin_targets} PARENT_SCOPE)
 endfunction()
 
-add_replacement(blas BLAS libblas.so.3 exports_blas.c exports_helpers.c entry.c early.c)
-add_replacement(lapack LAPACK liblapack.so.3 exports_lapack.c exports_helpers.c entry.c early.c factor.c)
-# Objects that are linked to liblapack.so.3 alone, such as one of SciPy, find BLAS through it. Which libblas.so.3 that is, the loader decides.
-target_link_libraries(backplane_lapack_replacement PRIVATE -Wl,--no-as-needed backplane_blas_replacement)
-set_target_properties(backplane_lapack_replacement PROPERTIES SKIP_BUILD_RPATH ON)
-add_replacement(fftw3 FFTW libfftw3.so.3 exports_fftw.c fftw.c entry.c early.c)
-foreach(link libfftw3f.so.3 libfftw3_threads.so.3 libfftw3f_threads.so.3 libfftw3_omp.so.3 libfftw3f_omp.so.3)
-    file(CREATE_LINK libfftw3.so.3 ${CMAKE_BINARY_DIR}/${replaced_folder}/${link} SYMBOLIC)
-    install(FILES ${CMAKE_BINARY_DIR}/${replaced_folder}/${link} DESTINATION ${CMAKE_INSTALL_LIBDIR}/${replaced_folder})
-endforeach()
+# A wheel has no drop-in libraries.
+if(NOT DEFINED SKBUILD)
+    add_replacement(blas BLAS libblas.so.3 exports_blas.c exports_helpers.c entry.c early.c)
+    add_replacement(lapack LAPACK liblapack.so.3 exports_lapack.c exports_helpers.c entry.c early.c factor.c)
+    # Objects that are linked to liblapack.so.3 alone, such as one of SciPy, find BLAS through it. Which libblas.so.3 that is, the loader decides.
+    target_link_libraries(backplane_lapack_replacement PRIVATE -Wl,--no-as-needed backplane_blas_replacement)
+    set_target_properties(backplane_lapack_replacement PROPERTIES SKIP_BUILD_RPATH ON)
+    add_replacement(fftw3 FFTW libfftw3.so.3 exports_fftw.c fftw.c entry.c early.c)
+    foreach(link libfftw3f.so.3 libfftw3_threads.so.3 libfftw3f_threads.so.3 libfftw3_omp.so.3 libfftw3f_omp.so.3)
+        file(CREATE_LINK libfftw3.so.3 ${CMAKE_BINARY_DIR}/${replaced_folder}/${link} SYMBOLIC)
+        install(FILES ${CMAKE_BINARY_DIR}/${replaced_folder}/${link} DESTINATION ${CMAKE_INSTALL_LIBDIR}/${replaced_folder})
+    endforeach()
+endif()
 
-add_dropin(backplane_preload PRELOAD exports_preload.c preload.c factor.c reference.c)
+add_dropin_objects(backplane_preload PRELOAD exports_preload.c preload.c factor.c reference.c)
+add_dropin(backplane_preload backplane_preload)
 set_target_properties(backplane_preload PROPERTIES OUTPUT_NAME backplane-preload LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${launch_folder})
 install_stripped(backplane_preload ${CMAKE_INSTALL_LIBDIR}/${launch_folder})
 

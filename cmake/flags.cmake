@@ -1,4 +1,4 @@
-# Compiler flags of every target (backplane_flags), and those of files for one instruction set.
+# Compiler flags of every target (backplane_flags), and flags of files for one instruction set.
 
 add_library(backplane_flags INTERFACE)
 target_compile_options(backplane_flags INTERFACE -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes

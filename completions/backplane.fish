@@ -39,7 +39,7 @@ complete -c backplane -n __backplane_command -a launch -d 'Run a program whose B
 complete -c backplane -n __backplane_command -a inspect -d 'Show the math libraries of a running process or of a program, their threads and conflicts'
 complete -c backplane -n __backplane_command -a report -d 'Write all that a ticket needs about this machine into one file'
 complete -c backplane -n __backplane_command -a version -d 'Show the version, the provider ABI, the build and the processor'
-complete -c backplane -n __backplane_command -a help -d 'Show this help, or that of a command'
+complete -c backplane -n __backplane_command -a help -d 'Show this help, or the help of a command'
 complete -c backplane -n "$using explain eval compare tune bench" -a 'matmul gemm einsum fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rfftn irfft irfft2 irfftn hfft hfft2 hfftn ihfft ihfft2 ihfftn fftshift'
 complete -c backplane -n "$using explain eval compare tune bench" -a 'ifftshift conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linear conv1d_input conv2d_input conv3d_input'
 complete -c backplane -n "$using explain eval compare tune bench" -a 'conv1d_weight conv2d_weight conv3d_weight conv_transpose1d_input conv_transpose2d_input conv_transpose3d_input conv_transpose1d_weight'

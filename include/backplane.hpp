@@ -22,6 +22,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <new>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <type_traits>
@@ -201,8 +202,8 @@ struct container_element<C, std::enable_if_t<std::is_pointer_v<decltype(std::dec
 template <class C> using element_of = typename container_element<C>::type;
 template <class C> struct is_container : std::bool_constant<is_element<element_of<C>>> {};
 
-/* Whether the elements may be used after this expression: those of an object with a name (C &), and of temporary spans,
- * whose constness is not that of their elements. */
+/* Whether the elements may be used after this expression: if the object has a name (C &), or is a temporary span with
+ * its own constness and not its elements'. */
 template <class C>
 inline constexpr bool outlives = std::is_lvalue_reference_v<C> || (std::is_trivially_copyable_v<C> &&
                                                                    std::is_same_v<element_of<C>, element_of<const C>>);

@@ -3,7 +3,7 @@
     build/bench/attention --kernels 4096 --rounds 9 > docs/benchmarks/data/attention.txt
     python3 tools/attention_picture.py
 
-Both axes are logarithmic. Memory is the workspace of a call; the dashed line is that of query, key, value and output together."""
+Both axes are logarithmic. Memory is the workspace of a call; the dashed line is the memory of query, key, value and output together."""
 import re
 from math import log2, log10
 from pathlib import Path

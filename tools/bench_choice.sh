@@ -7,7 +7,7 @@
 #   MACHINE        name of the machine in the file (default: its processor)
 #   PROBLEMS       random problems of each family (200)
 #   LIMIT          seconds after which the random problems of a family end (15)
-#   PEERS_PYTHON   Python with the peers (default: that of .venv, otherwise python3)
+#   PEERS_PYTHON   Python with the peers (default: .venv's, otherwise python3)
 #
 # It takes ten to fifteen minutes on two cores. Nothing else should run meanwhile.
 set -eu

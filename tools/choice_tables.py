@@ -15,12 +15,13 @@ SECTION = re.compile(r"^### (\w+), (fixed|random), (\d+) threads?$", re.M)
 HEADING = re.compile(r"(\d+) problems, (\d+) with two .*? smaller time ([\d.]+), worst ([\d.]+) ")
 CHOICE = re.compile(r"^\| (estimates|measured times|tuning) \| ([\d.]+) \| ([\d.]+) \| (\d+) % \| (\d+) % \| (\d+) % \| .*\|$", re.M)
 LIBRARY = re.compile(r"^\| (\S+) \| (\d+) \| ([\d.]+) \|(?: [\d.]+ \|)?$", re.M)
-TUNED = re.compile(r"^Tuned scores above [\d.]+: (\d+), of which (\d+) ", re.M)
+TUNED = re.compile(r"^Tuned scores above [\d.]+: (\d+); (\d+) of them ", re.M)
 TUNING = re.compile(r"^Tuning, over .*: geometric mean ([\d.]+), worst ([\d.]+) .*; above 1: (\d+) of (\d+)\.$", re.M)
 ONE_SHOT = re.compile(r"^A warm one-shot call .*, (\d+) problems .*: geometric mean ([\d.]+), worst ([\d.]+) ", re.M)
 PEER = re.compile(r"^\| (\w+) \| (\d+) \| (\w+) \| (\w+) ([\w.+]+) \| (\d+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| .*\|$", re.M)
 
-LIBRARIES_ARE = """One library for all problems: its time over that of the choice by measured times, for the fixed / random ones. "of N": it accepts N of them."""
+LIBRARIES_ARE = """One library for all problems: its time over the time of the choice by measured times, for the fixed / random ones. "of N": it
+accepts N of them."""
 TUNING_IS = """Tuning: the number of scores above 1.05, and of those that are above it in a second measurement too; the time that tuning takes over the larger of 50
 calls and 20 ms for each class that is measured; a warm one-shot call with tuned times over one without."""
 PEERS_ARE = """Peers: their time over ours, the geometric mean (the least of all cases; the spread)."""

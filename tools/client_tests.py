@@ -2,7 +2,7 @@
 
 Usage: client_tests.py [--way audit|preload] [--library NAME] [--python PYTHON ...] [--r-tests FOLDER] [SUITE ...]
 A suite is numpy, scipy, torch, octave, r, hpcc or fortran; all of them by default. --python names interpreters with NumPy, SciPy,
-PyTorch, pytest and hypothesis (default: that of .venv, and /usr/bin/python3). --r-tests is the folder `tests` of R's sources.
+PyTorch, pytest and hypothesis (default: .venv's, and /usr/bin/python3). --r-tests is the folder `tests` of R's sources.
 BACKPLANE_BUILD is the build folder (default: build). What is not installed is named and left out. Exit code 1: an outcome
 differs.
 """

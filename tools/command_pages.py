@@ -134,7 +134,7 @@ def zsh(facts):
         yield f"    '{command['name']}:{summary}'"
     yield ")"
     yield "_backplane_operations=(" + "\n    ".join(wrapped(names_of(facts))) + ")"
-    yield "# Sets `options` to those of a command."
+    yield "# Sets `options` to the options of a command."
     yield "_backplane_options() {"
     yield "    case $1 in"
     for command in facts["commands"]:

@@ -20,7 +20,7 @@ sys.path.insert(0, str(BUILD / "python"))
 from backplane._quick import SLOW  # noqa: E402
 
 MODULES = ("elementwise", "fft", "linalg", "nn.functional", "nn.grad", "reduce")
-# Functions of the package itself, whose modules have no stubs of this kind. Those of the extension have their signatures in its stub.
+# Functions of the package itself, whose modules have no stubs of this kind. Functions of the extension have their signatures in its stub.
 TOP = ("bmm", "cumsum", "dot", "einsum", "gemm", "matmul", "mm", "mv")
 TYPING = "Any Callable Dict List Literal NamedTuple Optional Sequence Tuple TypeVar Union".split()
 DECIDES = ("Kind", "Mixed", "Steps", "Pair", "Sequence[Kind]", "Sequence[Mixed]")
@@ -73,7 +73,7 @@ def put_out(text, written):
 
 
 def among(name, later, result, own):
-    """Returns the forms of several arrays, of which the first that is not plain decides."""
+    """Returns the forms of several arrays; the first one that is not plain decides."""
     forms = [Form({name: "NDArray[Any]"}, put(result, NUMPY))]
     for kind, made in (("NDArray[Any]", NUMPY), (None, PLAIN[own]), ("Same", SAME)):
         for place in range(len(later) if kind else 1):
@@ -197,7 +197,7 @@ def einsum(name, signature):
 
 
 def signature_of(name, value):
-    """Returns the signature of a function; that of one of the extension from the stub of the extension."""
+    """Returns the signature of a function; the signature of one of the extension from the extension's stub."""
     value = SLOW.get(value, value)
     if not inspect.isbuiltin(value):
         return inspect.signature(value)

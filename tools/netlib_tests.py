@@ -94,7 +94,7 @@ def own_libraries(library, file, names=("blas", "lapack"), lapack=LAPACK):
 def lapack_environment(way, library, small=None):
     """As environment(), but plain libraries are in the place of the testers' own. So they are under preloaded names, which reach BLAS
     and LAPACK's drivers only. Under audit, the library is in the place of BLAS alone: the test matrices come from libtmglib.so.3, whose
-    calls are not redirected, and must be equal to those of the plain library. MKL's names cannot be there: see CONVERT."""
+    calls are not redirected, and must be equal to the matrices of the plain library. MKL's names cannot be there: see CONVERT."""
     changed = {**environment("preload" if way == "mixed" else way, library, small), **ONE_THREAD}
     if library in LIBRARIES and way in ("plain", "preload"):
         objects = [changed["LD_PRELOAD"]] if way == "preload" else []
@@ -106,13 +106,13 @@ def lapack_environment(way, library, small=None):
 
 
 def names_of(kind, files, form):
-    """The names in the symbol tables of files that match a form, such as those of undefined symbols."""
+    """The names in the symbol tables of files that match a form, such as names of undefined symbols."""
     listed = subprocess.run(["nm", "-D", kind, *files], capture_output=True, text=True, check=True).stdout
     return set(re.findall(form, listed, re.M))
 
 
 def wide_names():
-    """Makes a library of the testers' names, as dgemm_, that jump to those of the drop-in libraries with 64-bit integers, as dgemm_64_.
+    """Makes a library of the testers' names, as dgemm_, that jump to the names of the drop-in libraries with 64-bit integers, as dgemm_64_.
     Returns it."""
     made = folder_of("wide") / "wide.so"
     callers = [*LAPACK64.glob("x*"), LAPACK64 / "liblapack64.so.3", SYSTEM / "libtmglib64.so.3"]
@@ -127,7 +127,7 @@ def wide_names():
 
 
 def wide_environment(way, library, small=None):
-    """As lapack_environment(), for testers with 64-bit integers. The names of 64-bit integers are those of the drop-in libraries only."""
+    """As lapack_environment(), for testers with 64-bit integers. Only the drop-in libraries have names for 64-bit integers."""
     changed = {**environment(way, library, small), **ONE_THREAD, "LD_LIBRARY_PATH": f"{BLAS64}:{LAPACK64}"}
     names = ("blas64", "lapack64")
     if way == "library":

@@ -6,7 +6,7 @@ build=$PWD/$1 destination=${3:-}
 case $2 in /*) prefix=$2 ;; *) prefix=$PWD/$2 ;; esac
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-# The list of files is that of an installation into an empty directory, because the manifest of CMake may be of another prefix.
+# The list of files comes from an installation into an empty directory, because the manifest of CMake may be of another prefix.
 if ! DESTDIR=$work/tree cmake --install "$build" --prefix "$prefix" >"$work/log" 2>&1; then
     cat "$work/log" >&2
     exit 1

@@ -98,8 +98,8 @@ static bool is_offer(const bp_plan *plan, const bp_candidate_info *offer) {
            strcmp(info.algorithm, offer->algorithm) == 0;
 }
 
-/* Adds the candidates of an explanation; those of the parts of an einsum without their algorithms, because parts differ
- * in size. */
+/* Adds the candidates of an explanation; candidates of the parts of an einsum without their algorithms, because parts
+ * differ in size. */
 static void add_candidates(trial *t, const bp_explanation *explanation, bool part) {
     bp_candidate_info offer = {.struct_size = sizeof offer};
     char settings[512];

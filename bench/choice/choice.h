@@ -54,7 +54,7 @@ int64_t random_size(uint64_t *state, double most);
 
 /* ---- Candidates ---- */
 
-/* The ways to choose: by estimates, by the measured times of the machine, and by those of the tuned class. */
+/* The ways to choose: by estimates, by the measured times of the machine, and by the times of the tuned class. */
 typedef enum way { BY_ESTIMATES, BY_TIMES, BY_TUNING, WAYS } way;
 
 /* A plan, and the least time of its runs. */
@@ -89,7 +89,8 @@ void trial_release(trial *t);
 /* Sets the times of all jobs from interleaved turns on the same operands. */
 void trial_measure(trial *t);
 
-/* Returns the time of a one-shot call that uses the times of the tuned class, divided by that of one that does not. */
+/* Returns the time of a one-shot call that uses the times of the tuned class, divided by the time of one that does not.
+ */
 double trial_one_shot(const trial *t);
 
 /* ---- Scores ---- */

@@ -1,5 +1,5 @@
-/* contractions.c - makes contractions: those of einsum.c with two operands or more, and random products of two tensors
- * whose dimensions are in random order. */
+/* contractions.c - makes contractions: the ones in einsum.c with two operands or more, and random products of two
+ * tensors whose dimensions are in random order. */
 #include "choice.h"
 
 #include "../labels.h"

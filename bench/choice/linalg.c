@@ -53,15 +53,16 @@ static void make(problem *p, const operation *o, bp_dtype dtype, int64_t batch, 
     if (o->op == BP_OP_CHOLESKY) {
         add_to_diagonals(p, batch, n);
     }
-    for (int i = 0; i < o->inputs + o->outputs; i++) {
-        if (i >= o->inputs) {
-            bp_dtype type;
-            int ndim;
-            int64_t shape[BP_MAX_NDIM];
-            must(bp_linalg_shape(&p->linalg, i, &type, &ndim, shape), "bp_linalg_shape");
-            problem_add(p, type, ndim, shape);
-        }
-        p->linalg.operand[i] = &p->views[i].tensor;
+    for (int i = 0; i < o->inputs; i++) {
+        p->linalg.input[i] = &p->views[i].tensor;
+    }
+    for (int i = 0; i < o->outputs; i++) {
+        bp_dtype type;
+        int ndim;
+        int64_t shape[BP_MAX_NDIM];
+        must(bp_linalg_shape(&p->linalg, i, &type, &ndim, shape), "bp_linalg_shape");
+        problem_add(p, type, ndim, shape);
+        p->linalg.output[i] = &p->views[o->inputs + i].tensor;
     }
     snprintf(p->name, sizeof p->name, "%s %s %" PRId64 "*%" PRId64 "x%" PRId64, o->name, bp_dtype_name(dtype), batch,
              rows, o->inputs == 2 ? columns : n);

@@ -5,7 +5,8 @@
  * All families, one thread, all fixed problems, and 200 random ones of each family (seed 1) by default. --fixed N takes
  * the first N fixed ones of each family; --seconds N ends the random ones of each after that time. Every candidate runs
  * a plan of its own, in interleaved turns on random data. The score of a problem is the time of the chosen candidate
- * divided by that of the fastest one. The choice by estimates (calibration=off), the choice by measured times and, with
+ * divided by the time of the fastest one. The choice by estimates (calibration=off), the choice by measured times and,
+ * with
  * --tuned, the choice after tuning are scored by the same times. Problems that one candidate alone accepts are not
  * scored. The line of a problem ends with the time of each candidate in ns, and the expected time in parentheses.
  *

@@ -1,4 +1,4 @@
-/* products.c - makes matrix products: those of grid.c, and random ones. Sizes of the random ones are log-uniform in
+/* products.c - makes matrix products: the ones in grid.c, and random ones. Sizes of the random ones are log-uniform in
  * 1 .. 2048, a part of them with one row or column; at least one size is no power of two, because powers of two are
  * measured when the machine is calibrated. */
 #include "choice.h"

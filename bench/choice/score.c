@@ -1,7 +1,7 @@
 /* score.c - scores the choices of problems, and prints lines and tables.
  *
- * The score is the time of the chosen candidate divided by that of the fastest one. A problem with one candidate has no
- * score. */
+ * The score is the time of the chosen candidate divided by the time of the fastest one. A problem with one candidate
+ * has no score. */
 #include "choice.h"
 
 #include "../timing.h"
@@ -105,7 +105,7 @@ static bool is_first_of_library(const trial *t, int index) {
     return *t->jobs[index].library != '\0';
 }
 
-/* Adds the least time of each library's candidates, over that of the choices. */
+/* Adds the least time of each library's candidates, over the time of the choices. */
 static void add_libraries(const trial *t) {
     for (int i = 0; i < t->count; i++) {
         if (is_first_of_library(t, i)) {
@@ -210,7 +210,7 @@ static void print_libraries(bool tuned) {
 }
 
 static void print_tuning(void) {
-    printf("\nTuned scores above %.2f: %d, of which %d in a second measurement too.\n", MISSED, missed, missed_twice);
+    printf("\nTuned scores above %.2f: %d; %d of them in a second measurement too.\n", MISSED, missed, missed_twice);
     printf("Tuning, over the larger of %d calls and %.0f ms for each class: geometric mean %.3f, worst %.2f (%s); "
            "above 1: %d of "
            "%d.\n",

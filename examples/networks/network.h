@@ -18,7 +18,7 @@ typedef struct weights {
     const char *path;
 } weights;
 void weights_open(weights *w, const char *path);
-/* Fills a view of the tensor with this name, of which type and shape are checked. A 0 ends the shape. */
+/* Fills a view of the tensor with this name, whose type and shape are checked. A 0 ends the shape. */
 void weights_find(const weights *w, bp_view *view, bp_dtype type, const int64_t *shape, const char *name, ...)
     __attribute__((format(printf, 5, 6)));
 /* Finds NAME.weight with this shape, and NAME.bias with its first size, both f32. */

@@ -19,7 +19,7 @@ enum {
     HEADS = 12,
     WIDE = 1536,     /* between the two last layers of a block */
     WORDS = 30522,   /* word pieces */
-    POSITIONS = 512, /* rows of the table, of which LONGEST are used */
+    POSITIONS = 512, /* rows of the table; LONGEST of them are used */
     LONGEST = 256,   /* tokens of a sentence: max_seq_length of this network in sentence-transformers */
     AT_ONCE = 16,    /* sentences */
     TOKENS = AT_ONCE * LONGEST,

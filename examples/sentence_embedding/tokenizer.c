@@ -61,7 +61,7 @@ typedef struct word {
 } word;
 enum { MOST_CHARACTERS = 100 }; /* a longer word is unknown */
 
-/* Adds the ids of the longest pieces from the left, or that of [UNK] if some part is no piece. Empties the word. */
+/* Adds the ids of the longest pieces from the left, or the id of [UNK] if some part is no piece. Empties the word. */
 static void end_word(word *w) {
     int32_t ids[MOST_CHARACTERS];
     int count = 0;

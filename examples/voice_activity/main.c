@@ -2,9 +2,9 @@
  *
  *     voice_activity [--explain] [--set NAME=VALUE] [--repeat N] [--probabilities] WEIGHTS FILE.wav
  *
- * WEIGHTS are those of the Python package silero-vad (MIT licence), which ../networks/fetch.py gets; FILE.wav has one
- * channel of 16-bit samples, 16000 a second. Prints the segments with speech in seconds, or with --probabilities that
- * of each block of 512 samples. --explain prints which library and algorithm runs each layer, --repeat
+ * WEIGHTS come from the Python package silero-vad (MIT licence), which ../networks/fetch.py gets; FILE.wav has one
+ * channel of 16-bit samples, 16000 a second. Prints the segments with speech in seconds, or with --probabilities the
+ * probability of each block of 512 samples. --explain prints which library and algorithm runs each layer, --repeat
  * computes all N times more and prints the median time. */
 #include "../networks/network.h"
 

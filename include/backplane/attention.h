@@ -2,8 +2,8 @@
  * torch.nn.functional.scaled_dot_product_attention.
  *
  * Shapes: query is ... x L x E, key is ... x S x E, value is ... x S x V, output is ... x L x V. The leading dimensions
- * broadcast, as in a matrix product. With `enable_gqa`, the last of them are heads, whose numbers may differ: those of
- * key and value must divide that of the query, and one of them the other; head h of the query uses heads
+ * broadcast, as in a matrix product. With `enable_gqa`, the last of them are heads, whose numbers may differ: the
+ * numbers of key and value must divide the query's number, and one of them the other; head h of the query uses heads
  * h / (query heads / key heads) and h / (query heads / value heads). For row i of an item
  *
  *     score[j] = scale * (sum over e of query[i,e] key[j,e]) + mask[i,j]
@@ -46,15 +46,15 @@
  *
  * Element types: F16, BF16, F32 and F64, the same for all tensors, except that a mask may also be BOOL or F32, and that
  * logsumexp is F64 for F64 and otherwise F32. Sums are computed in F32 (F64 in F64) and rounded once. The gradient by
- * score[j] is weight[j] times (the sum over v of output_gradient[i,v] value[j,v], less that of output_gradient[i,v]
- * output[i,v]). flash and mem_efficient read the second sum from `output`, with its rounding: this changes the gradient
- * by a score by up to u weight[j] (the sum over v of |output_gradient[i,v] output[i,v]|), where u is 2^-11 for F16 and
- * 2^-8 for BF16. math computes that sum from weights, and so do the other two if mask_gradient is F32 and the other
- * tensors are F16 or BF16, because the gradient by the mask has more digits than `output` then. Tensors may have
- * any strides; keys and values with contiguous columns are read where they are. The written tensors must not overlap
- * the others or themselves (BP_E_OVERLAP). Results do not depend on the number of threads. flash and flash_bf16 skip
- * keys that `is_causal` excludes for all rows that they compute together, so that NaN in their values need not reach
- * the output.
+ * score[j] is weight[j] times (the sum over v of output_gradient[i,v] value[j,v], less the sum over v of
+ * output_gradient[i,v] output[i,v]). flash and mem_efficient read the second sum from `output`, with its rounding: this
+ * changes the gradient by a score by up to u weight[j] (the sum over v of |output_gradient[i,v] output[i,v]|), where u
+ * is 2^-11 for F16 and 2^-8 for BF16. math computes that sum from weights, and so do the other two if mask_gradient is
+ * F32 and the other tensors are F16 or BF16, because the gradient by the mask has more digits than `output` then.
+ * Tensors may have any strides; keys and values with contiguous columns are read where they are. The written tensors
+ * must not overlap the others or themselves (BP_E_OVERLAP). Results do not depend on the number of threads. flash and
+ * flash_bf16 skip keys that `is_causal` excludes for all rows that they compute together, so that NaN in their values
+ * need not reach the output.
  *
  * All functions are thread-safe. Plans are kept in the plan cache.
  *

@@ -30,7 +30,7 @@ typedef struct bp_backend_info {
 BP_API int bp_backend_at(int index, bp_backend_info *info);
 
 /* Fills *info with the backend of that name. Errors: BP_E_ARGUMENT, BP_E_UNKNOWN_NAME (the message has the nearest
- * names), and those of bp_library_count(). */
+ * names), and the errors of bp_library_count(). */
 BP_API bp_status bp_backend_status(const char *name, bp_backend_info *info);
 
 /* Returns 1 if a provider or library on this machine uses the setting, or if the name is unknown. Otherwise returns 0

@@ -5,8 +5,8 @@
  * A call has fields: the members of its struct. The functions of some operations take arguments, such as
  * bp_unary_run(); then the members are these arguments, and the struct has no name: only its description tells where
  * they are. Parameters are numbers; a tensor is an input, an output, or either, which the pass decides. A pass is what
- * a call computes, such as a gradient; it has operands, in the order of those of a plan. Example, the forward pass of
- * bp_pool_call:
+ * a call computes, such as a gradient; it has operands, in the same order as the operands of a plan. Example, the
+ * forward pass of bp_pool_call:
  *
  *     const bp_call *call = bp_call_named("pool");
  *     bp_pool_call arguments = {.struct_size = sizeof arguments, .kind = BP_POOL_MAX, .ndim = 2, ...};
@@ -27,9 +27,8 @@ extern "C" {
 #endif
 
 /* The calls that take a struct: <name> of bp_<name>_call, bp_<name>_run(), bp_<name>_plan() and bp_<name>_explain().
- * They are those of the families with STRUCT in BP_FAMILY_MAP, and one more. bp_call_at() has all calls. */
-#define BP_CALL_MAP(X) X(linear) BP_OLDER_FAMILY_MAP(BP__CALL_OF_OLDER, X) BP_FAMILY_MAP(BP__CALL_OF_FAMILY, X)
-#define BP__CALL_OF_OLDER(X, family, calls) BP__CALL_OF_##calls(X, family)
+ * Each family with STRUCT in BP_FAMILY_MAP has one, and linear is one more. bp_call_at() has all calls. */
+#define BP_CALL_MAP(X) X(linear) BP_FAMILY_MAP(BP__CALL_OF_FAMILY, X)
 #define BP__CALL_OF_FAMILY(X, family, calls, ...) BP__CALL_OF_##calls(X, family)
 #define BP__CALL_OF_STRUCT(X, family) X(family)
 #define BP__CALL_OF_ARGUMENTS(X, family)
@@ -100,7 +99,7 @@ BP_API const bp_call_operand *bp_call_operand_at(const bp_call_pass *pass, int i
 BP_API const bp_call_pass *bp_call_get_pass(const bp_call *call, const void *arguments);
 
 /* Run, plan or explain a call, as the functions of the operation do: bp_pool_run() for a bp_pool_call. *plan and
- * *explanation are NULL if there is an error. Errors: those of the operation, and BP_E_ARGUMENT (call or arguments are
+ * *explanation are NULL if there is an error. Errors: as for the operation, and BP_E_ARGUMENT (call or arguments are
  * NULL). */
 BP_API bp_status bp_call_run(const bp_options *options, const bp_call *call, const void *arguments);
 BP_API bp_status bp_call_plan(bp_plan **plan, const bp_options *options, const bp_call *call, const void *arguments);
@@ -112,7 +111,7 @@ BP_API bp_status bp_call_explain(bp_explanation **explanation, const bp_options 
  * Statistics and gradients of parameters of norms have the type of the parameters that are given, and without any F32
  * for inputs of F16 and BF16.
  *
- * Errors: those of the operation, and BP_E_ARGUMENT (NULL; no output of the pass), BP_E_UNSUPPORTED (the shape does not
+ * Errors: as for the operation, and BP_E_ARGUMENT (NULL; no output of the pass), BP_E_UNSUPPORTED (the shape does not
  * follow from other tensors: `input_gradient` of pool and conv, `weight_gradient` of conv, `output` of random and
  * fftfreq). */
 BP_API bp_status bp_call_shape(const bp_call *call, const void *arguments, int operand, bp_dtype *dtype, int *ndim,

@@ -16,9 +16,9 @@
  *     output[n,k,o] = bias[k] + sum over c, t of weight[k,c,t] input[n, g C/G + c, o stride + t dilation - padding]
  *
  * with zeros outside the input: a correlation, the kernel is not mirrored. With an `activation`, each element of the
- * output then becomes this function of the element, bitwise equal to that of bp_unary_run() in place. The transposed
- * convolution is the transpose of that linear map: it adds weight[c,k,t] input[n,c,i] to output[n,k, i stride + t
- * dilation - padding].
+ * output then becomes this function of the element, bitwise equal to the result of bp_unary_run() in place. The
+ * transposed convolution is the transpose of that linear map: it adds weight[c,k,t] input[n,c,i] to
+ * output[n,k, i stride + t dilation - padding].
  *
  * Element types: f16, bf16, f32 and f64; all operands have the same one. Sums of f16 and bf16 are accumulated in f32
  * and rounded once. Tensors may have any strides: contiguous and channels-last ones are read where they are, without
@@ -53,7 +53,7 @@ extern "C" {
 
 #define BP_CONV_NDIM 3 /* most dimensions */
 
-/* What a call computes, and the operands of its plan. The gradients are those of a loss, given its gradient by the
+/* What a call computes, and the operands of its plan. Gradients are of a loss, given its gradient by the
  * output. */
 typedef enum bp_conv_pass {
     BP_CONV_FORWARD, /* output from input, weight and bias (optional): operands {input, weight, bias, output} */

@@ -10,20 +10,20 @@
  * as torch.cumsum, and with the flags CumSum of ONNX. The gradient by x is the same call on the gradient by y, with the
  * other value of `reverse`.
  *
- * The output has the shape of the input. Any rank is allowed; a tensor without dimensions is a row of one element, of
- * which the axis is 0 or -1. Sizes may be 0.
+ * The output has the shape of the input. Any rank is allowed; a tensor without dimensions is a row of one element,
+ * and the axis is 0 or -1. Sizes may be 0.
  *
  * Element types are f16, bf16, f32, f64, i32 and i64. The output has the input's type, or for an input of i32 also i64.
  * Integers wrap around.
  *
  * Floating sums are computed in f64 and rounded at the end: once to f32 or f64, and from f32 to f16 or bf16. The
- * additions are those of a fixed tree, which depends on the length of a row only: eight elements are added in three
+ * additions form a fixed tree, which depends on the length of a row only: eight elements are added in three
  * levels, the sums of eights in their order within a block of 4096 q elements, and the sums of blocks in their order,
  * where q is n / 2^21, rounded up. So the error of a sum of elements of a row of n is at most min(4 + n / 8, 1028 + n /
- * 4096) 2^-53 times the sum of their magnitudes, plus that of rounding: the longest path through the tree (Higham,
+ * 4096) 2^-53 times the sum of their magnitudes, plus the error of rounding: the longest path through the tree (Higham,
  * "Accuracy and Stability of Numerical Algorithms", 2002, section 4.2). A sum starts with +0, so that no result is -0.
  * NaN and Inf reach all later elements, and no earlier ones. The sum of a part of a row may overflow in f64 although
- * that of all elements before it does not.
+ * the sum of all elements before it does not.
  *
  * Results are bitwise equal for every number of threads, instruction set, stride, and place of a row in the tensor.
  *
@@ -49,7 +49,7 @@ typedef struct bp_cumsum_call {
     size_t struct_size; /* sizeof(bp_cumsum_call) */
     int axis;           /* below 0: counts from the end */
     int exclusive;      /* an element is not in its own sum */
-    int reverse;        /* sums are those of the elements from the end of the row */
+    int reverse;        /* an element's sum begins at the end of the row */
     const DLTensor *input;
     DLTensor *output;
 } bp_cumsum_call;

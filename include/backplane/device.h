@@ -4,11 +4,11 @@
  * of a runtime is loaded before a function of this file needs it, and a device is opened by the first call that uses
  * it. A place is the number of a device: 0 is the host.
  *
- * Operations take tensors on a device as they take those of the host; all operands of a call must be on one device.
- * Their DLTensor has DLPack's device type and index. On OpenCL, `data` is a cl_mem, which is no address: elements are
- * found by byte_offset. An operation on a device returns when it is enqueued. Commands of one queue run in their
- * order. A failure that happens later is reported by the next function that waits for that queue, with the name of the
- * operation; outputs are then unspecified.
+ * Operations take tensors on a device as they take tensors in host memory; all operands of a call must be on one
+ * device. Their DLTensor has DLPack's device type and index. On OpenCL, `data` is a cl_mem, which is no address:
+ * elements are found by byte_offset. An operation on a device returns when it is enqueued. Commands of one queue run in
+ * their order. A failure that happens later is reported by the next function that waits for that queue, with the name
+ * of the operation; outputs are then unspecified.
  *
  * All functions are thread-safe unless a comment says otherwise. A child of fork() cannot use the devices of a runtime
  * that its parent had opened: every function returns BP_E_FORKED at once, releases free memory of this process only,
@@ -115,8 +115,8 @@ BP_API bp_status bp_device_load(const char *json, int32_t *place);
  * A device has one context of its runtime: on OpenCL a cl_context. All memory, queues and events of the device belong
  * to it. */
 
-/* Makes the program's own context that of the device, which no call has used yet. The program keeps it alive until
- * bp_reset(). Errors: BP_E_BUSY (the device has another context already), BP_E_DEVICE, BP_E_ARGUMENT (it does not
+/* Makes the program's own context the context of the device, which no call has used yet. The program keeps it alive
+ * until bp_reset(). Errors: BP_E_BUSY (the device has another context already), BP_E_DEVICE, BP_E_ARGUMENT (it does not
  * contain the device). */
 BP_API bp_status bp_device_use_context(int32_t place, void *context);
 
@@ -175,7 +175,7 @@ BP_API void bp_queue_release(bp_queue *queue);
 /* Sets *event to the end of the work that the queue has so far. Errors: BP_E_DEVICE, BP_E_ARGUMENT, BP_E_NO_MEMORY. */
 BP_API bp_status bp_event_record(bp_event **event, bp_queue *queue);
 
-/* Wraps the runtime's own event (a cl_event, of which it keeps a reference). */
+/* Wraps the runtime's own event (a cl_event), and keeps a reference to it. */
 BP_API bp_status bp_event_wrap(bp_event **event, int32_t place, void *native);
 
 /* Makes the commands that the queue gets from now on wait for the event. The calling thread does not wait, unless the
@@ -197,7 +197,7 @@ BP_API void bp_event_release(bp_event *event); /* NULL is allowed */
  * bp_tensor_empty(). Free it with tensor->deleter(tensor), also while work that uses it is enqueued: the memory is
  * reused only when that work has ended. Memory of the host comes from bp_tensor_empty(). If the memory or its limit is
  * exhausted, the unused blocks of the pool are freed, and then those that enqueued work still uses, after this work.
- * Errors: as bp_tensor_empty(), BP_E_DEVICE, BP_E_CANCELLED (interrupt.h, in such a wait). */
+ * Errors: as for bp_tensor_empty(), BP_E_DEVICE, BP_E_CANCELLED (interrupt.h, in such a wait). */
 BP_API bp_status bp_tensor_empty_on(DLManagedTensorVersioned **tensor, int32_t place, bp_dtype dtype, int ndim,
                                     const int64_t *shape, const int64_t *strides);
 
@@ -211,9 +211,9 @@ BP_API bp_status bp_tensor_export(DLManagedTensorVersioned *tensor);
  * returns when the copy is enqueued; host memory must then stay valid, and a source unchanged, until the queue has
  * run it. With NULL, it runs on the calling thread's queue; host memory is free to use when it returns, and a copy
  * within a device is enqueued. A copy between two devices passes through the host: it waits until the source was read
- * on the queue, or on the calling thread's one for that device, and enqueues the writes. Errors: as bp_tensor_copy(),
- * BP_E_DEVICE, BP_E_DTYPE (types differ), BP_E_ARGUMENT (a queue of neither device), BP_E_CANCELLED. A call that waits
- * also returns the failure of an earlier command of the queue. */
+ * on the queue, or on the calling thread's one for that device, and enqueues the writes. Errors: as for
+ * bp_tensor_copy(), BP_E_DEVICE, BP_E_DTYPE (types differ), BP_E_ARGUMENT (a queue of neither device), BP_E_CANCELLED.
+ * A call that waits also returns the failure of an earlier command of the queue. */
 BP_API bp_status bp_copy(DLTensor *dst, const DLTensor *src, bp_queue *queue);
 
 #define BP_MAP_READ 1u

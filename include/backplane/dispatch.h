@@ -43,7 +43,7 @@ typedef struct bp_plan bp_plan;
  *
  * `exec` may be NULL: the plan then runs in the calling thread, with a workspace of the library, and for a gemm with
  * alpha 1 and beta 0. Alpha and beta must be in the class of the plan (0, 1, other), because a kernel serves one class:
- * those of another class are refused, also alpha 1 and beta 0 of a missing bp_exec.scalars (BP_E_ARGUMENT). So are an
+ * scalars of another class are refused, also alpha 1 and beta 0 of a missing bp_exec.scalars (BP_E_ARGUMENT). So are an
  * imaginary part for real matrices, and scalars other than 1 and 0 for another operation than a gemm.
  *
  * A workspace from the caller may be used by one run at a time. With it, a run allocates no memory of Backplane; a math
@@ -51,7 +51,7 @@ typedef struct bp_plan bp_plan;
  * 64 bytes.
  *
  * Errors: BP_E_ARGUMENT if bp_exec.operand_count is neither 0 nor bp_plan_info.operands, or for an operand without an
- * address; BP_E_LAYOUT (alignment); BP_E_OVERLAP; those of the operation and of the library; BP_E_NO_MEMORY
+ * address; BP_E_LAYOUT (alignment); BP_E_OVERLAP; the errors of the operation and of the library; BP_E_NO_MEMORY
  * (workspace; RLIMIT_AS or RLIMIT_DATA leaves less than the library needs); BP_E_FORKED; BP_E_UNSUPPORTED for a queue
  * or bp_exec.done if the plan is one of the host, and for an array of packed operands, even of NULLs, if
  * bp_plan_pack() supports no operand of the plan; BP_E_ARGUMENT for an operand packed for another plan or another

@@ -81,9 +81,9 @@ typedef struct bp_einsum_search {
                              default limit `work` of exact and branching strategies. Results then depend on the speed
                              of the machine; without a time limit they depend on the arguments and `seed` only */
     uint64_t seed;
-    bp_dtype dtype;             /* element type, for sizes in bytes; 0: BP_F64 */
-    const int32_t *path;        /* for BP_PATH_GIVEN, as the next two: the positions of all steps, concatenated */
-    const int32_t *path_counts; /* number of positions of each step; NULL: two, or one for a single operand. A step with
+    bp_dtype dtype;         /* element type, for sizes in bytes; 0: BP_F64 */
+    const int *path;        /* for BP_PATH_GIVEN, as the next two: the positions of all steps, concatenated */
+    const int *path_counts; /* number of positions of each step; NULL: two, or one for a single operand. A step with
                                    more than two operands is contracted in pairs, from the left */
     int path_steps;
     int64_t work; /* limit for auto-hq, optimal, dp and branch-*, in units of some nanoseconds; 0: 500 million. Units
@@ -102,7 +102,7 @@ BP_API const char *bp_path_objective_name(bp_path_objective objective); /* "?" f
 typedef struct bp_einsum_operand {
     int ndim;
     const int64_t *shape;
-    const int32_t *labels; /* sublist form: `label_count` numbers >= 0; one of them may be BP_EINSUM_ELLIPSIS */
+    const int *labels; /* sublist form: `label_count` numbers >= 0; one of them may be BP_EINSUM_ELLIPSIS */
     int label_count;
 } bp_einsum_operand;
 
@@ -117,7 +117,7 @@ typedef struct bp_contraction_path bp_contraction_path;
 BP_API bp_status bp_einsum_path(bp_contraction_path **path, const bp_einsum_search *search, const char *expression,
                                 int count, const bp_einsum_operand *operands);
 BP_API bp_status bp_einsum_path_sublists(bp_contraction_path **path, const bp_einsum_search *search, int count,
-                                         const bp_einsum_operand *operands, int output_count, const int32_t *output);
+                                         const bp_einsum_operand *operands, int output_count, const int *output);
 
 BP_API void bp_contraction_path_release(bp_contraction_path *path); /* NULL is allowed */
 
@@ -150,9 +150,9 @@ BP_API bp_status bp_contraction_path_describe(const bp_contraction_path *path, b
 typedef struct bp_contraction_step {
     size_t struct_size;     /* set by the caller: sizeof(bp_contraction_step) */
     int count;              /* number of operands: 2 or 1 */
-    int32_t position[2];    /* positions in the list of remaining operands, the lower one first */
-    int32_t operand[2];     /* identities, in the order of `position` */
-    int32_t result;         /* identity of the result */
+    int position[2];        /* positions in the list of remaining operands, the lower one first */
+    int operand[2];         /* identities, in the order of `position` */
+    int result;             /* identity of the result */
     const char *expression; /* "jk,ij->ik": the later position first, as in opt_einsum; "" if memory is exhausted */
     const char *kind;       /* "gemm", "batched gemm", "gemv", "dot", "outer", "elementwise", "sum", "view", ... */
     int scaling;            /* number of labels */
@@ -179,11 +179,11 @@ typedef struct bp_einsum_call {
     const char *expression; /* NULL: sublist form */
     int count;              /* number of operands */
     const DLTensor *const *operands;
-    const int32_t *const *labels; /* sublist form, as all of the next four: labels of each operand, as in
-                                   * bp_einsum_operand. With an expression they are NULL and 0 */
+    const int *const *labels; /* sublist form, as all of the next four: labels of each operand, as in
+                               * bp_einsum_operand. With an expression they are NULL and 0 */
     const int *label_counts;
     int output_count; /* number of labels in `output`, or BP_EINSUM_IMPLICIT */
-    const int32_t *output;
+    const int *output;
     const bp_einsum_search *search; /* NULL: as in the settings; its dtype is ignored */
 } bp_einsum_call;
 
@@ -210,7 +210,7 @@ BP_API bp_status bp_einsum_shape(const bp_einsum_call *call, bp_dtype *dtype, in
 /* Create a plan for bp_execute() with the operands, then the output; or explain it: each sub-plan with all its
  * candidates (bp_explanation_part). Data pointers may be NULL. `output` may be NULL: the output then has the layout
  * that costs least; bp_einsum_plan_output() returns it, bp_tensor_empty() allocates it. If a sub-problem has no
- * candidate, the explanation is that of this sub-problem. bp_plan_describe() gives the workspace of the whole plan, and
+ * candidate, the explanation is about this sub-problem. bp_plan_describe() gives the workspace of the whole plan, and
  * otherwise the sub-plan that takes longest. Release with bp_plan_release() or bp_explanation_release(). */
 BP_API bp_status bp_einsum_plan(bp_plan **plan, const bp_options *options, const bp_einsum_call *call,
                                 const DLTensor *output);

@@ -72,7 +72,7 @@ BP_API bp_status bp_binary_plan(bp_plan **plan, const bp_options *options, bp_bi
 BP_API bp_status bp_binary_explain(bp_explanation **explanation, const bp_options *options, bp_binary_kind kind,
                                    const DLTensor *a, const DLTensor *b, const DLTensor *output);
 
-/* Take slices of the input along an axis, as numpy.take: the output has the shape of the input with that of the indices
+/* Take slices of the input along an axis, as numpy.take: the output has the shape of the input with the indices' shape
  * in place of the axis. With axis 0, the rows of a table: an embedding. Indices are i32 or i64, of any rank; all other
  * types are copied. A negative axis counts from the last dimension. An index below 0, or not below the size of the
  * axis, fails with BP_E_ARGUMENT; if the output is empty, indices are not read. On a device they are checked when the

@@ -68,7 +68,7 @@ typedef enum bp_check {
 #define BP_CHECK_BIT(check, dtype) (UINT64_C(1) << (4 * (check) + (dtype)-3))
 
 /* The list of what the probe checks in oneDNN 3, primitive by primitive: number, NAME, text. Operands are small
- * integers; those of integer products are the extreme values of their types. */
+ * integers; operands of integer products are the extreme values of their types. */
 /* clang-format off */
 #define BP_PRIMITIVE_MAP(X)                                                           \
     X(0, MATMUL_F32, "matmul f32")                                                    \
@@ -90,7 +90,7 @@ typedef enum bp_primitive {
 #undef BP__ENTRY
 } bp_primitive;
 
-/* The bit of a primitive, between those of the checks 10 and 14. */
+/* The bit of a primitive, between the bits of the checks 10 and 14. */
 #define BP_PRIMITIVE_BIT(primitive) (UINT64_C(1) << 44 << (primitive))
 
 /* Bytes of memory that the probe has seen a library take; 0 in all members if they are unknown. If a limit leaves less,
@@ -136,14 +136,18 @@ typedef struct bp_library_info {
     uint64_t faulty;            /* BP_CHECK_BIT and BP_PRIMITIVE_BIT mask of what failed, or what the library does not
                                  * have on this processor; providers refuse such problems */
     const char *faults;         /* a line per bit of `faulty`, lowest first: "eig f32: wrong results in probe: sgeev" */
-    const char *blas;           /* for a LAPACK without BLAS: id or path of the library whose matrix products it calls */
-    bp_library_need space;      /* of address space (RLIMIT_AS) */
-    bp_library_need data;       /* of private writable memory (RLIMIT_DATA) */
-    int64_t stack;              /* bytes of the calling thread's stack that opening it and the probe's calls took; 0: unknown */
-    uint32_t overreads;         /* the types whose LAPACK routines read next to their operands: a mask of BP_OVERREAD_BIT */
-    const char *outside;        /* routines of BLAS other than gemv and gemm that access memory outside of their
-                                 * operands, in the spelling of Fortran without suffix, separated by spaces; "*": any may,
-                                 * because the probe did not reach them */
+    const char *blas;      /* for a LAPACK without BLAS: id or path of the library whose matrix products it calls */
+    bp_library_need space; /* of address space (RLIMIT_AS) */
+    bp_library_need data;  /* of private writable memory (RLIMIT_DATA) */
+    int64_t stack;      /* bytes of the calling thread's stack that opening it and the probe's calls took; 0: unknown */
+    uint32_t overreads; /* the types whose LAPACK routines read next to their operands: a mask of BP_OVERREAD_BIT */
+    const char *inexact[2]; /* of its transforms in single [0] and in double precision [1]: prime numbers, separated by
+                             * spaces. For lengths that are larger multiples of one of them, an element has an error of
+                             * more than 4 (log2(length) + 4) units of rounding of the input's 2-norm; providers refuse
+                             * them */
+    const char *outside;    /* routines of BLAS other than gemv and gemm that access memory outside of their
+                             * operands, in the spelling of Fortran without suffix, separated by spaces; "*": any may,
+                             * because the probe did not reach them */
 } bp_library_info;
 
 /* Returns why problems of this kind are refused: the text after "eig f32: " in `faults`, of *length characters, without
@@ -177,10 +181,10 @@ static inline const char *bp_library_fault(const bp_library_info *library, bp_ch
 BP_API bp_status bp_library_count(int *count);
 
 /* Fills *info with entry `index` (0, 1, ...) and returns 1. Returns 0 past the end, and after an error, which
- * bp_last_status() tells: those of bp_library_count(), and BP_E_ARGUMENT (NULL, unknown struct_size). */
+ * bp_last_status() tells: as for bp_library_count(), and BP_E_ARGUMENT (NULL, unknown struct_size). */
 BP_API int bp_library_at(int index, bp_library_info *info);
 
-/* Fills *info with the library of that id, family (its best member), SONAME, or path. Errors: those of
+/* Fills *info with the library of that id, family (its best member), SONAME, or path. Errors: as for
  * bp_library_count(), BP_E_NOT_FOUND: the message has the locations searched, the reason that the loader or the probe
  * gave for near matches, and the package that would provide the library. */
 BP_API bp_status bp_library_find(const char *name, bp_library_info *info);
@@ -188,17 +192,17 @@ BP_API bp_status bp_library_find(const char *name, bp_library_info *info);
 /* Opens the library of that id, family, SONAME or path, unless it is open, and sets *handle to what dlopen() returned,
  * for dlsym(). Never close it. The names of its routines have the prefix and the suffixes of bp_library_info. It is
  * opened as for Backplane's own calls: by absolute path, invisible to others, with its own symbols first
- * (registry.deepbind). Errors: those of bp_library_find(); BP_E_UNTRUSTED, BP_E_BROKEN, BP_E_UNSUPPORTED (the state is
+ * (registry.deepbind). Errors: as for bp_library_find(); BP_E_UNTRUSTED, BP_E_BROKEN, BP_E_UNSUPPORTED (the state is
  * not OK, or it has no file); BP_E_NO_MEMORY (also if a limit leaves less than it needs); BP_E_LOAD. */
 BP_API bp_status bp_library_open(const char *name, void **handle);
 
 /* Searches again. `probe_all`: ignores the probe cache and probes every library. Libraries in use stay loaded. If the
- * list has changed, each later call chooses again; otherwise existing plans stay in use. Errors: those of
+ * list has changed, each later call chooses again; otherwise existing plans stay in use. Errors: as for
  * bp_library_count(). */
 BP_API bp_status bp_libraries_refresh(int probe_all);
 
 /* Sets *known to whether the list exists: it is built unless a library has to be probed. So the call takes
- * milliseconds, and not seconds. Errors: those of bp_library_count(). */
+ * milliseconds, and not seconds. Errors: as for bp_library_count(). */
 BP_API bp_status bp_libraries_cached(int *known);
 
 /* Sets *place to search location `index` (0, 1, ...), and *outcome to the result there ("4 libraries", "no such

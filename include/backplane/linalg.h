@@ -36,13 +36,19 @@ extern "C" {
 
 /* ---- General form: any operation, with settings for this call; run, plan or explain ---- */
 
+/* The most inputs, and outputs, of one operation. */
+#define BP_LINALG_INPUTS 3
+#define BP_LINALG_OUTPUTS 4
+
 /* One call. Zero the struct, set struct_size and op, then the fields of the operation. A field that the operation does
- * not use must be 0. Operands are in the order of bp_op_inputs(), then bp_op_outputs(); NULL for an absent one. */
+ * not use must be 0. Inputs are in the order of bp_op_inputs(), outputs in the order of bp_op_outputs(); NULL for an
+ * absent one. */
 typedef struct bp_linalg_call {
     size_t struct_size; /* sizeof(bp_linalg_call) */
     bp_op op;
-    const DLTensor *operand[BP_LINALG_OPERANDS]; /* outputs are written by bp_linalg_run() only */
-    bp_linalg_mode mode;                         /* BP_MODE_DEFAULT: reduced for QR and SVD, else as its function */
+    const DLTensor *input[BP_LINALG_INPUTS];
+    DLTensor *output[BP_LINALG_OUTPUTS]; /* written by bp_linalg_run() only */
+    bp_linalg_mode mode;                 /* BP_MODE_DEFAULT: reduced for QR and SVD, else as its function */
     int upper;                 /* as in bp_linalg_problem; PINV and MATRIX_RANK: with hermitian only; not LDL_FACTOR */
     int right;                 /* SOLVE, LU_SOLVE, SOLVE_TRIANGULAR: X op(A) = B */
     int adjoint;               /* LU_SOLVE */
@@ -59,13 +65,13 @@ typedef struct bp_linalg_call {
 /* Runs the call. `options` may be NULL, here and below. */
 BP_API bp_status bp_linalg_run(const bp_options *options, const bp_linalg_call *call);
 
-/* Create a plan for bp_execute() with the operands in the same order, or explain the choice. Data pointers may be NULL.
- * Release the result with bp_plan_release() or bp_explanation_release(). */
+/* Create a plan for bp_execute(), with the inputs and then the outputs of the operation, or explain the choice. Data
+ * pointers may be NULL. Release the result with bp_plan_release() or bp_explanation_release(). */
 BP_API bp_status bp_linalg_plan(bp_plan **plan, const bp_options *options, const bp_linalg_call *call);
 BP_API bp_status bp_linalg_explain(bp_explanation **explanation, const bp_options *options, const bp_linalg_call *call);
 
-/* Returns the type and shape of output operand[index] for the call's inputs; other outputs are not read. `shape` is an
- * array of BP_MAX_NDIM elements. Errors: BP_E_ARGUMENT for an output that the call does not have (Q with BP_QR_R). */
+/* Returns the type and shape of output[index] for the call's inputs; the outputs are not read. `shape` is an array of
+ * BP_MAX_NDIM elements. Errors: BP_E_ARGUMENT for an output that the call does not have (Q with BP_QR_R). */
 BP_API bp_status bp_linalg_shape(const bp_linalg_call *call, int index, bp_dtype *dtype, int *ndim, int64_t *shape);
 
 /* ---- Inverses and solutions ---- */
@@ -161,7 +167,7 @@ BP_API bp_status bp_svdvals(const DLTensor *a, DLTensor *s);
  * _GELSD, _GELSS. rcond: singular values up to rcond times the largest are treated as zero; NULL: epsilon of the type
  * times max(m,n); negative: LAPACK's machine precision, half of epsilon; NULL with gels. Optional outputs: residuals
  * (*,k), real, the squared norms of the columns of A X - B if m > n and A has full rank, otherwise NaN; rank (*),
- * int64, not with gels; s (*,min(m,n)), real, the singular values, with gelsd and gelss only. rank and s are those of A
+ * int64, not with gels; s (*,min(m,n)), real, the singular values, with gelsd and gelss only. rank and s describe A
  * for any k, including 0. BP_E_ARGUMENT: an output that the driver does not compute. */
 BP_API bp_status bp_lstsq(const DLTensor *a, const DLTensor *b, const double *rcond, bp_linalg_mode driver, DLTensor *x,
                           DLTensor *residuals, DLTensor *rank, DLTensor *s);
@@ -211,7 +217,7 @@ BP_API bp_status bp_vector_norm(const DLTensor *a, double order, int axis_count,
 
 /* output = the sum of conj(a) * b along one dimension of both, which has the same size in a and b; all other dimensions
  * broadcast. `axis` below 0 counts from the back of a and of b, else from the front of the broadcast shape. The shape
- * of output is the broadcast shape without that dimension. Plans take {a, b, output} and are those of bp_gemm. */
+ * of output is the broadcast shape without that dimension. Plans take {a, b, output} and are plans of bp_gemm. */
 BP_API bp_status bp_vecdot(const DLTensor *a, const DLTensor *b, int axis, DLTensor *output);
 BP_API bp_status bp_vecdot_run(const bp_options *options, const DLTensor *a, const DLTensor *b, int axis,
                                DLTensor *output);
@@ -223,7 +229,7 @@ BP_API bp_status bp_vecdot_shape(const DLTensor *a, const DLTensor *b, int axis,
 
 /* output = the product of two or more matrices, in the order that costs the fewest operations. The first and the last
  * operand may be a vector (rank 1), which is a row or a column; output lacks that dimension. Plans take the operands,
- * then output, and are those of bp_einsum. An order is found by dynamic programming and kept
+ * then output, and are plans of bp_einsum. An order is found by dynamic programming and kept
  * (einsum.path_cache.max_size). */
 BP_API bp_status bp_multi_dot(int count, const DLTensor *const *operands, DLTensor *output);
 BP_API bp_status bp_multi_dot_run(const bp_options *options, int count, const DLTensor *const *operands,
@@ -235,8 +241,8 @@ BP_API bp_status bp_multi_dot_explain(bp_explanation **explanation, const bp_opt
 BP_API bp_status bp_multi_dot_shape(int count, const DLTensor *const *operands, int *ndim, int64_t *shape);
 
 /* output (*,n,n) = A (*,n,n) to the power `n`, by repeated squaring: about log2(n) to 2 log2(n) products. 0 gives the
- * identity. A negative power is that of the inverse (f32, f64, c64 and c128 only; BP_E_SINGULAR and BP_E_NON_FINITE as
- * bp_inv). The explanation has a part for each step (bp_explanation_part). There is no plan: the steps have plans of
+ * identity. A negative power is a power of the inverse (f32, f64, c64 and c128 only; BP_E_SINGULAR and BP_E_NON_FINITE
+ * as bp_inv). The explanation has a part for each step (bp_explanation_part). There is no plan: the steps have plans of
  * their own in the plan cache. */
 BP_API bp_status bp_matrix_power(const DLTensor *a, int64_t n, DLTensor *output);
 BP_API bp_status bp_matrix_power_run(const bp_options *options, const DLTensor *a, int64_t n, DLTensor *output);

@@ -1,24 +1,24 @@
 /* linear.h - computes linear layers and their gradients, with the meanings of torch.nn.functional.linear.
  *
- * Shapes: input ... x I, weight O x I, bias O, output ... x O, with the same leading dimensions, of which there may be
+ * Shapes: input ... x I, weight O x I, bias O, output ... x O, with the same leading dimensions; there may be
  * none. O and I are at least 1. For each row,
  *
  *     output[o] = bias[o] + sum over i of weight[o,i] input[i]
  *
  * An absent bias is 0. With an `activation`, such as BP_UNARY_GELU, each element of the output then becomes this
- * function of the element, bitwise equal to that of bp_unary_run() in place, but while it is in a cache. INPUT computes
- * input_gradient, WEIGHT computes weight_gradient and bias_gradient (optional), both from output_gradient. If there are
- * no rows, the gradients by weight and bias are 0.
+ * function of the element, bitwise equal to the result of bp_unary_run() in place, but while it is in a cache. INPUT
+ * computes input_gradient, WEIGHT computes weight_gradient and bias_gradient (optional), both from output_gradient. If
+ * there are no rows, the gradients by weight and bias are 0.
  *
  * A linear layer is a convolution whose window has one element, and the rows are its positions. So candidates,
- * settings (`conv.*`), element types, precision and bits are those of conv.h, and explanations describe a convolution.
- * The operands of plans are those of bp_conv_pass. Networks pack the weight once (bp_plan_pack(), operand 1 of a
+ * settings (`conv.*`), element types, precision and bits are as in conv.h, and explanations describe a convolution.
+ * Plans have the operands that bp_conv_pass lists. Networks pack the weight once (bp_plan_pack(), operand 1 of a
  * forward plan).
  *
  * Tensors may have any strides. Input and output are read where they are. After neighbours were merged as far as the
  * strides of both allow, at most four leading dimensions may be left (BP_E_LAYOUT); compact tensors have one.
  *
- * All functions are thread-safe. Errors: those of conv.h, and BP_E_LAYOUT as stated.
+ * All functions are thread-safe. Errors: as in conv.h, and BP_E_LAYOUT as stated.
  */
 #ifndef BACKPLANE_LINEAR_H
 #define BACKPLANE_LINEAR_H

@@ -32,7 +32,7 @@ BP_API bp_status bp_matmul_run(const bp_options *options, const DLTensor *a, con
 /* Returns the shape of bp_matmul's output. `shape` is an array of BP_MAX_NDIM elements. */
 BP_API bp_status bp_matmul_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape);
 
-/* Returns the element type of the product of a and b: i32 if both are i8 or u8, otherwise that of a. NULL gives
+/* Returns the element type of the product of a and b: i32 if both are i8 or u8, otherwise the type of a. NULL gives
  * BP_DTYPE_NONE. */
 BP_API bp_dtype bp_matmul_dtype(const DLTensor *a, const DLTensor *b);
 
@@ -40,8 +40,8 @@ BP_API bp_dtype bp_matmul_dtype(const DLTensor *a, const DLTensor *b);
 typedef enum bp_transform { BP_AS_IS, BP_TRANSPOSE, BP_CONJUGATE_TRANSPOSE, BP_CONJUGATE } bp_transform;
 
 /* Computes c = alpha * op(a) @ op(b) + beta * c, the BLAS operation for any strides. All three have rank 2, or rank 2
- * plus batch dimensions; those of a and b broadcast to those of c. alpha NULL means 1, beta NULL means 0. If beta is 0,
- * c is not read. For real matrices the imaginary parts of alpha and beta must be 0 (BP_E_ARGUMENT). For
+ * plus batch dimensions; the batch dimensions of a and b broadcast to c's. alpha NULL means 1, beta NULL means 0. If
+ * beta is 0, c is not read. For real matrices the imaginary parts of alpha and beta must be 0 (BP_E_ARGUMENT). For
  * integers alpha must be 1, and beta 0 or 1 (BP_E_ARGUMENT). */
 BP_API bp_status bp_gemm(bp_transform transform_a, bp_transform transform_b, const bp_scalar *alpha, const DLTensor *a,
                          const DLTensor *b, const bp_scalar *beta, DLTensor *c);

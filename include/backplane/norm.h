@@ -10,9 +10,9 @@
  *
  * (Ioffe and Szegedy, "Batch Normalization", 2015, algorithms 1 and 2.) An absent weight is 1, an absent bias is 0.
  *
- * INFERENCE takes running_mean and running_var as mean and variance. TRAINING takes those of the input, where the
- * variance is the mean square of the deviations. It writes them to `mean` and `inverse_std`, if these are given, and
- * updates running_mean and running_var, if these are given:
+ * INFERENCE takes running_mean and running_var as mean and variance. TRAINING takes mean and variance of the input,
+ * where the variance is the mean square of the deviations. It writes them to `mean` and `inverse_std`, if these are
+ * given, and updates running_mean and running_var, if these are given:
  *
  *     running = (1 - momentum) running + momentum statistic
  *
@@ -32,15 +32,15 @@
  * differences, the standard deviation S and e = (4 M + 16) 2^-53, the error of the mean is at most e Q, and the
  * relative error of the variance at most e (1 + 4 Q / S), before they are rounded to the type of the result. Elements
  * are computed in f32 (f64 in f64) from the deviation, with an error of at most 4 units of rounding of
- * |(input - mean) inverse_std weight| + |bias|, in addition to those of the statistics, before they are rounded to the
- * output's type. The mean of TRAINING is not rounded to that of the computation before it is subtracted.
+ * |(input - mean) inverse_std weight| + |bias|, in addition to the errors of the statistics, before they are rounded to
+ * the output's type. The mean of TRAINING is not rounded to the type of the computation before it is subtracted.
  *
  * BACKWARD subtracts `mean` or running_mean as stored, before it multiplies. So the sums have an error of at most
  * M 2^-50 times the sum of the magnitudes of their terms, and input_gradient has one of at most 8 units of rounding of
- * |weight inverse_std| (|output_gradient| + |bias_gradient / M| + |x weight_gradient / M|), in addition to those of the
- * sums and before it is rounded. A mean that was rounded to the type of `mean` differs from that of the values, which
- * changes every x by (mean - stored mean) inverse_std: in f32, by up to 6 % if the mean is 10^6 times the standard
- * deviation.
+ * |weight inverse_std| (|output_gradient| + |bias_gradient / M| + |x weight_gradient / M|), in addition to the errors
+ * of the sums and before it is rounded. A mean that was rounded to the type of `mean` differs from the mean of the
+ * values, which changes every x by (mean - stored mean) inverse_std: in f32, by up to 6 % if the mean is 10^6 times the
+ * standard deviation.
  *
  * Layer, RMS and group normalization divide the input into rows, and normalize each row with its own statistics.
  *
@@ -55,10 +55,10 @@
  *     inverse_std = 1 / square root of (variance + eps)
  *
  * (Ba, Kiros and Hinton, "Layer Normalization", 2016; Zhang and Sennrich, "Root Mean Square Layer Normalization", 2019;
- * Wu and He, "Group Normalization", 2018). It writes `mean` and `inverse_std`, if they are given: their shape is that
- * of the leading dimensions, N x groups for GROUP. torch.nn.functional takes 1e-5 for eps, and for RMS the machine
- * epsilon of the type of the computation: 2^-52 for f64, otherwise 2^-23. BACKWARD computes the gradients from
- * `output_gradient`, with the statistics that FORWARD wrote, or without them with those of
+ * Wu and He, "Group Normalization", 2018). It writes `mean` and `inverse_std`, if they are given: they have the
+ * shape of the leading dimensions, N x groups for GROUP. torch.nn.functional takes 1e-5 for eps, and for RMS the
+ * machine epsilon of the type of the computation: 2^-52 for f64, otherwise 2^-23. BACKWARD computes the gradients from
+ * `output_gradient`, with the statistics that FORWARD wrote, or without them with the statistics of
  * the input:
  *
  *     bias_gradient[i] = sum over rows of output_gradient
@@ -73,8 +73,8 @@
  * these differences, the standard deviation S and e = (M + 8) 2^-53, the error of the mean is at most e Q, and the
  * relative error of the variance at most e (1 + 4 Q / S), before they are rounded to the type of the result. Elements
  * are computed in f32 (f64 in f64) from the deviation, with an error of at most 8 units of rounding of
- * |(input - mean) inverse_std weight| + |bias|, in addition to those of the statistics. BACKWARD subtracts the mean
- * before it multiplies, the given one as stored. With E = e + 2^-50 + the relative error of the variance,
+ * |(input - mean) inverse_std weight| + |bias|, in addition to the errors of the statistics. BACKWARD subtracts the
+ * mean before it multiplies, the given one as stored. With E = e + 2^-50 + the relative error of the variance,
  * input_gradient has an error of at most (8 units of rounding + 2 E) inverse_std (|d| + mean of |d| + |x| mean of |d|
  * (|x| + Q / S)), and a term of weight_gradient one of E |output_gradient| (|x| + Q / S), before they are rounded; Q is
  * 0 for given statistics, and M in e is the number of terms of a sum.
@@ -162,15 +162,15 @@ typedef struct bp_layer_norm_call {
     DLTensor *input_gradient, *weight_gradient, *bias_gradient;
 } bp_layer_norm_call;
 
-/* As those of batch normalization. */
+/* As the functions of batch normalization. */
 BP_API bp_status bp_layer_norm_run(const bp_options *options, const bp_layer_norm_call *call);
 BP_API bp_status bp_layer_norm_plan(bp_plan **plan, const bp_options *options, const bp_layer_norm_call *call);
 BP_API bp_status bp_layer_norm_explain(bp_explanation **explanation, const bp_options *options,
                                        const bp_layer_norm_call *call);
 
 /* Normalizes rows in one line, under the settings of the calling thread: FORWARD of BP_LAYER_NORM and BP_RMS_NORM,
- * without statistics. A row has the dimensions of the weight, without weight those of the bias, and without both it is
- * the last dimension. `weight` and `bias` may be NULL. */
+ * without statistics. A row has the dimensions of the weight, without weight the dimensions of the bias, and without
+ * both it is the last dimension. `weight` and `bias` may be NULL. */
 BP_API bp_status bp_layer_norm(const DLTensor *input, const DLTensor *weight, const DLTensor *bias, double eps,
                                DLTensor *output);
 BP_API bp_status bp_rms_norm(const DLTensor *input, const DLTensor *weight, double eps, DLTensor *output);

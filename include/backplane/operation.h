@@ -68,28 +68,26 @@ extern "C" {
     X(53, CUMSUM, "cumsum", "input", "output", cumsum)
 /* clang-format on */
 
-/* The families whose settings are named after them. From a row follow the three settings, the member of bp_problem.of,
- * which is a bp_<family>_problem, the entry in BP_CALL_MAP, and the family in dispatch, calibration and `native`.
+/* The families. From a row follow the member of bp_problem.of, which is a bp_<family>_problem, the entry in
+ * BP_CALL_MAP, the family in dispatch, calibration and `native`, and the settings named after the family.
  *
  * F is the macro that makes something of a row; its first argument is X, for macros that hand on what they make. Then
- * follow: family; STRUCT if its call is a bp_<family>_call, ARGUMENTS if its functions take arguments; the numbers of
- * the settings <family>.preferred, .enabled and .benchmark; what the settings affect, the same in a sentence after
- * "libraries that may run", and the libraries that can be preferred. */
+ * follow: family; STRUCT if its call is a bp_<family>_call, ARGUMENTS if its functions take arguments; SETTINGS, the
+ * numbers of <family>.preferred, .enabled and .benchmark, what they affect, the same in a sentence after "libraries
+ * that may run", and the libraries that can be preferred. LISTED in place of all that: settings_table.h lists them. */
 /* clang-format off */
 #define BP_FAMILY_MAP(F, X)                                                                                     \
-    F(X, pool, STRUCT, 97, 109, 117, "pooling", "pooling", "onednn, native")                                    \
-    F(X, batch_norm, STRUCT, 98, 110, 118, "batch normalization", "batch normalization", "onednn, native")      \
-    F(X, layer_norm, STRUCT, 99, 111, 119, "layer_norm, rms_norm, group_norm", "normalizations of rows", "native") \
-    F(X, attention, STRUCT, 100, 112, 120, "attention", "attention", "native")                                  \
-    F(X, rnn, STRUCT, 101, 113, 121, "recurrent layers", "recurrent layers", "onednn, native")                  \
-    F(X, elementwise, ARGUMENTS, 102, 114, 122, "functions of single elements", "functions of single elements, and of elements at indices", "native") \
-    F(X, reduce, ARGUMENTS, 103, 115, 123, "reductions, softmax", "reductions and softmax", "native")           \
-    F(X, random, STRUCT, 104, 116, 124, "random numbers", "random numbers", "native")                           \
-    F(X, cumsum, STRUCT, 125, 126, 127, "cumulative sums", "cumulative sums", "native")
-
-/* The same of families whose settings have other names, or more of them: family, and how its calls are. */
-#define BP_OLDER_FAMILY_MAP(F, X) \
-    F(X, gemm, ARGUMENTS) F(X, fft, ARGUMENTS) F(X, linalg, ARGUMENTS) F(X, conv, STRUCT) F(X, contract, ARGUMENTS)
+    F(X, gemm, ARGUMENTS, LISTED, ) F(X, fft, ARGUMENTS, LISTED, ) F(X, linalg, ARGUMENTS, LISTED, )            \
+    F(X, conv, STRUCT, LISTED, ) F(X, contract, ARGUMENTS, LISTED, )                                            \
+    F(X, pool, STRUCT, SETTINGS, 97, 109, 117, "pooling", "pooling", "onednn, native")                          \
+    F(X, batch_norm, STRUCT, SETTINGS, 98, 110, 118, "batch normalization", "batch normalization", "onednn, native") \
+    F(X, layer_norm, STRUCT, SETTINGS, 99, 111, 119, "layer_norm, rms_norm, group_norm", "normalizations of rows", "native") \
+    F(X, attention, STRUCT, SETTINGS, 100, 112, 120, "attention", "attention", "native")                        \
+    F(X, rnn, STRUCT, SETTINGS, 101, 113, 121, "recurrent layers", "recurrent layers", "onednn, native")        \
+    F(X, elementwise, ARGUMENTS, SETTINGS, 102, 114, 122, "functions of single elements", "functions of single elements, and of elements at indices", "native") \
+    F(X, reduce, ARGUMENTS, SETTINGS, 103, 115, 123, "reductions, softmax", "reductions and softmax", "native") \
+    F(X, random, STRUCT, SETTINGS, 104, 116, 124, "random numbers", "random numbers", "native")                 \
+    F(X, cumsum, STRUCT, SETTINGS, 125, 126, 127, "cumulative sums", "cumulative sums", "native")
 /* clang-format on */
 
 typedef enum bp_op {

@@ -1,6 +1,6 @@
 /* operations.hpp - the operations of backplane.hpp, which includes this file: products, linear algebra, transforms,
- * einsum, operations of neural networks, plans, settings and libraries. Each function is the C function with its name,
- * and throws or returns the status as backplane.hpp tells. */
+ * einsum, plans, settings and libraries; layers.hpp has the others. Each function is the C function with its name, and
+ * throws or returns the status as backplane.hpp tells. The last argument is the options of the call. */
 #ifndef BACKPLANE_OPERATIONS_HPP
 #define BACKPLANE_OPERATIONS_HPP
 
@@ -63,6 +63,27 @@ struct operand_list {
     int count() const noexcept {
         return static_cast<int>(tensors.size());
     }
+};
+
+/* Runs a short form of the C interface, which has no options, under the options of this call. */
+template <class Call> bp_status under(const options *o, const Call &call) noexcept {
+    if (!of(o)) {
+        return call();
+    }
+    scope entered;
+    const bp_status status = bp_scope_enter_options(entered.put(), o->get());
+    return status == BP_OK ? call() : status;
+}
+
+/* A bool to which no pointer converts: solve(a, b, x, &settings) does not compile, where it would set `right`. */
+struct flag {
+    template <class T, class = std::enable_if_t<std::is_integral_v<T>>>
+    constexpr flag(T given) noexcept : value(given != T()) {
+    }
+    constexpr operator int() const noexcept {
+        return value;
+    }
+    bool value;
 };
 
 inline bp_einsum_call einsum_call(const char *expression, const operand_list &operands) noexcept {
@@ -396,76 +417,98 @@ BACKPLANE_OBJECT(plan, linalg_plan, (const bp_linalg_call &call, const options *
 BACKPLANE_OBJECT(explanation, linalg_explain, (const bp_linalg_call &call, const options *o = nullptr), (made, call, o),
                  bp_linalg_explain(made.put(), detail::of(o), &call))
 
-BACKPLANE_FUNCTION(inv, (const const_view &a, const view &inverse), bp_inv(a.get(), inverse.get()))
-BACKPLANE_FUNCTION(solve, (const const_view &a, const const_view &b, const view &x, bool right = false),
-                   bp_solve(a.get(), b.get(), right, x.get()))
-BACKPLANE_FUNCTION(solve_triangular,
-                   (const const_view &a, const const_view &b, const view &x, bool upper, bool right = false,
-                    bool unitriangular = false),
-                   bp_solve_triangular(a.get(), b.get(), upper, right, unitriangular, x.get()))
-BACKPLANE_FUNCTION(cholesky, (const const_view &a, const view &l, bool upper = false),
-                   bp_cholesky(a.get(), upper, l.get()))
-BACKPLANE_FUNCTION(cholesky_solve, (const const_view &b, const const_view &l, const view &x, bool upper = false),
-                   bp_cholesky_solve(b.get(), l.get(), upper, x.get()))
-BACKPLANE_FUNCTION(cholesky_inverse, (const const_view &l, const view &inverse, bool upper = false),
-                   bp_cholesky_inverse(l.get(), upper, inverse.get()))
-BACKPLANE_FUNCTION(lu_factor, (const const_view &a, const view &lu, const view &pivots),
-                   bp_lu_factor(a.get(), lu.get(), pivots.get()))
-BACKPLANE_FUNCTION(lu, (const const_view &a, const view &p, const view &l, const view &u),
-                   bp_lu(a.get(), p.get(), l.get(), u.get()))
-BACKPLANE_FUNCTION(lu_solve,
-                   (const const_view &factors, const const_view &pivots, const const_view &b, const view &x,
-                    bool right = false, bool adjoint = false),
-                   bp_lu_solve(factors.get(), pivots.get(), b.get(), right, adjoint, x.get()))
-BACKPLANE_FUNCTION(ldl_factor, (const const_view &a, const view &ld, const view &pivots, bool hermitian = false),
-                   bp_ldl_factor(a.get(), hermitian, ld.get(), pivots.get()))
-BACKPLANE_FUNCTION(ldl_solve,
-                   (const const_view &ld, const const_view &pivots, const const_view &b, const view &x,
-                    bool hermitian = false),
-                   bp_ldl_solve(ld.get(), pivots.get(), b.get(), hermitian, x.get()))
-BACKPLANE_FUNCTION(qr, (const const_view &a, const view &q, const view &r, bp_linalg_mode mode = BP_QR_REDUCED),
-                   bp_qr(a.get(), mode, mode == BP_QR_R ? nullptr : q.get(), r.get()))
-BACKPLANE_FUNCTION(eigh, (const const_view &a, const view &w, const view &v, bool upper = false),
-                   bp_eigh(a.get(), upper, w.get(), v.get()))
-BACKPLANE_FUNCTION(eigvalsh, (const const_view &a, const view &w, bool upper = false),
-                   bp_eigvalsh(a.get(), upper, w.get()))
-BACKPLANE_FUNCTION(eig, (const const_view &a, const view &w, const view &v), bp_eig(a.get(), w.get(), v.get()))
-BACKPLANE_FUNCTION(eigvals, (const const_view &a, const view &w), bp_eigvals(a.get(), w.get()))
-BACKPLANE_FUNCTION(svd, (const const_view &a, const view &u, const view &s, const view &vh, bool full_matrices = false),
-                   bp_svd(a.get(), full_matrices, u.get(), s.get(), vh.get()))
-BACKPLANE_FUNCTION(svdvals, (const const_view &a, const view &s), bp_svdvals(a.get(), s.get()))
+/* Defines a function that calls a short form of the C interface, which has no options. */
+#define BACKPLANE_SHORT_FORM(name, parameters, call)                                                                   \
+    BACKPLANE_FUNCTION(name, (BACKPLANE_LIST parameters, const options *o = nullptr),                                  \
+                       detail::under(o, [&]() noexcept { return call; }))
+
+BACKPLANE_SHORT_FORM(inv, (const const_view &a, const view &inverse), bp_inv(a.get(), inverse.get()))
+BACKPLANE_SHORT_FORM(solve, (const const_view &a, const const_view &b, const view &x, detail::flag right = false),
+                     bp_solve(a.get(), b.get(), right, x.get()))
+BACKPLANE_SHORT_FORM(solve_triangular,
+                     (const const_view &a, const const_view &b, const view &x, detail::flag upper,
+                      detail::flag right = false, detail::flag unitriangular = false),
+                     bp_solve_triangular(a.get(), b.get(), upper, right, unitriangular, x.get()))
+BACKPLANE_SHORT_FORM(cholesky, (const const_view &a, const view &l, detail::flag upper = false),
+                     bp_cholesky(a.get(), upper, l.get()))
+BACKPLANE_SHORT_FORM(cholesky_solve,
+                     (const const_view &b, const const_view &l, const view &x, detail::flag upper = false),
+                     bp_cholesky_solve(b.get(), l.get(), upper, x.get()))
+BACKPLANE_SHORT_FORM(cholesky_inverse, (const const_view &l, const view &inverse, detail::flag upper = false),
+                     bp_cholesky_inverse(l.get(), upper, inverse.get()))
+BACKPLANE_SHORT_FORM(lu_factor, (const const_view &a, const view &lu, const view &pivots),
+                     bp_lu_factor(a.get(), lu.get(), pivots.get()))
+BACKPLANE_SHORT_FORM(lu, (const const_view &a, const view &p, const view &l, const view &u),
+                     bp_lu(a.get(), p.get(), l.get(), u.get()))
+BACKPLANE_SHORT_FORM(lu_solve,
+                     (const const_view &factors, const const_view &pivots, const const_view &b, const view &x,
+                      detail::flag right = false, detail::flag adjoint = false),
+                     bp_lu_solve(factors.get(), pivots.get(), b.get(), right, adjoint, x.get()))
+BACKPLANE_SHORT_FORM(ldl_factor,
+                     (const const_view &a, const view &ld, const view &pivots, detail::flag hermitian = false),
+                     bp_ldl_factor(a.get(), hermitian, ld.get(), pivots.get()))
+BACKPLANE_SHORT_FORM(ldl_solve,
+                     (const const_view &ld, const const_view &pivots, const const_view &b, const view &x,
+                      detail::flag hermitian = false),
+                     bp_ldl_solve(ld.get(), pivots.get(), b.get(), hermitian, x.get()))
+BACKPLANE_SHORT_FORM(qr, (const const_view &a, const view &q, const view &r, bp_linalg_mode mode = BP_QR_REDUCED),
+                     bp_qr(a.get(), mode, mode == BP_QR_R ? nullptr : q.get(), r.get()))
+BACKPLANE_SHORT_FORM(eigh, (const const_view &a, const view &w, const view &v, detail::flag upper = false),
+                     bp_eigh(a.get(), upper, w.get(), v.get()))
+BACKPLANE_SHORT_FORM(eigvalsh, (const const_view &a, const view &w, detail::flag upper = false),
+                     bp_eigvalsh(a.get(), upper, w.get()))
+BACKPLANE_SHORT_FORM(eig, (const const_view &a, const view &w, const view &v), bp_eig(a.get(), w.get(), v.get()))
+BACKPLANE_SHORT_FORM(eigvals, (const const_view &a, const view &w), bp_eigvals(a.get(), w.get()))
+BACKPLANE_SHORT_FORM(svd,
+                     (const const_view &a, const view &u, const view &s, const view &vh,
+                      detail::flag full_matrices = false),
+                     bp_svd(a.get(), full_matrices, u.get(), s.get(), vh.get()))
+BACKPLANE_SHORT_FORM(svdvals, (const const_view &a, const view &s), bp_svdvals(a.get(), s.get()))
 /* Optional arguments may be nullptr. */
-BACKPLANE_FUNCTION(lstsq,
-                   (const const_view &a, const const_view &b, const view &x, const double *rcond = nullptr,
-                    bp_linalg_mode driver = BP_MODE_DEFAULT, const view *residuals = nullptr,
-                    const view *rank = nullptr, const view *s = nullptr),
-                   bp_lstsq(a.get(), b.get(), rcond, driver, x.get(), detail::out(residuals), detail::out(rank),
-                            detail::out(s)))
-BACKPLANE_FUNCTION(det, (const const_view &a, const view &det), bp_det(a.get(), det.get()))
-BACKPLANE_FUNCTION(slogdet, (const const_view &a, const view &sign, const view &logabsdet),
-                   bp_slogdet(a.get(), sign.get(), logabsdet.get()))
-BACKPLANE_FUNCTION(pinv,
-                   (const const_view &a, const view &inverse, const double *rtol = nullptr,
-                    const double *atol = nullptr, bool hermitian = false),
-                   bp_pinv(a.get(), rtol, atol, hermitian, inverse.get()))
-BACKPLANE_FUNCTION(matrix_rank,
-                   (const const_view &a, const view &rank, const double *rtol = nullptr, const double *atol = nullptr,
-                    bool hermitian = false),
-                   bp_matrix_rank(a.get(), rtol, atol, hermitian, rank.get()))
-BACKPLANE_FUNCTION(cond, (const const_view &a, const view &cond, bp_linalg_mode kind = BP_NORM_P, double order = 2),
-                   bp_cond(a.get(), kind, order, cond.get()))
-BACKPLANE_FUNCTION(matrix_norm,
-                   (const const_view &a, const view &norm, bp_linalg_mode kind = BP_NORM_FRO, double order = 0),
-                   bp_matrix_norm(a.get(), kind, order, norm.get()))
-/* Of all elements. */
-BACKPLANE_FUNCTION(vector_norm, (const const_view &a, const view &norm, double order = 2),
-                   bp_vector_norm(a.get(), order, 0, nullptr, 0, norm.get()))
-/* Along some; none: the absolute values. */
-BACKPLANE_FUNCTION(vector_norm,
-                   (const const_view &a, const view &norm, double order, const std::vector<int> &axes,
-                    bool keep = false),
-                   bp_vector_norm(a.get(), order, static_cast<int>(axes.size()),
-                                  axes.empty() ? &detail::no_axis : axes.data(), keep, norm.get()))
+BACKPLANE_SHORT_FORM(lstsq,
+                     (const const_view &a, const const_view &b, const view &x, const double *rcond = nullptr,
+                      bp_linalg_mode driver = BP_MODE_DEFAULT, const view *residuals = nullptr,
+                      const view *rank = nullptr, const view *s = nullptr),
+                     bp_lstsq(a.get(), b.get(), rcond, driver, x.get(), detail::out(residuals), detail::out(rank),
+                              detail::out(s)))
+BACKPLANE_SHORT_FORM(det, (const const_view &a, const view &det), bp_det(a.get(), det.get()))
+BACKPLANE_SHORT_FORM(slogdet, (const const_view &a, const view &sign, const view &logabsdet),
+                     bp_slogdet(a.get(), sign.get(), logabsdet.get()))
+BACKPLANE_SHORT_FORM(pinv,
+                     (const const_view &a, const view &inverse, const double *rtol = nullptr,
+                      const double *atol = nullptr, detail::flag hermitian = false),
+                     bp_pinv(a.get(), rtol, atol, hermitian, inverse.get()))
+BACKPLANE_SHORT_FORM(matrix_rank,
+                     (const const_view &a, const view &rank, const double *rtol = nullptr, const double *atol = nullptr,
+                      detail::flag hermitian = false),
+                     bp_matrix_rank(a.get(), rtol, atol, hermitian, rank.get()))
+BACKPLANE_SHORT_FORM(cond, (const const_view &a, const view &cond, bp_linalg_mode kind = BP_NORM_P, double order = 2),
+                     bp_cond(a.get(), kind, order, cond.get()))
+BACKPLANE_SHORT_FORM(matrix_norm,
+                     (const const_view &a, const view &norm, bp_linalg_mode kind = BP_NORM_FRO, double order = 0),
+                     bp_matrix_norm(a.get(), kind, order, norm.get()))
+
+namespace detail {
+
+/* Along no dimension: the absolute values. */
+inline bp_status vector_norm(const const_view &a, const view &norm, double order, const int *axes, std::size_t count,
+                             bool keep) noexcept {
+    return bp_vector_norm(a.get(), order, static_cast<int>(count), count == 0 ? &no_axis : axes, keep, norm.get());
+}
+
+} // namespace detail
+
+/* Of all elements, or of vectors along some dimensions. Without the list, {0} would be options that are nullptr. */
+BACKPLANE_SHORT_FORM(vector_norm, (const const_view &a, const view &norm, double order = 2),
+                     bp_vector_norm(a.get(), order, 0, nullptr, 0, norm.get()))
+BACKPLANE_SHORT_FORM(vector_norm,
+                     (const const_view &a, const view &norm, double order, std::initializer_list<int> axes,
+                      detail::flag keep = false),
+                     detail::vector_norm(a, norm, order, axes.begin(), axes.size(), keep))
+BACKPLANE_SHORT_FORM(vector_norm,
+                     (const const_view &a, const view &norm, double order, const std::vector<int> &axes,
+                      detail::flag keep = false),
+                     detail::vector_norm(a, norm, order, axes.data(), axes.size(), keep))
 
 /* ---- Fourier transforms ---- */
 
@@ -527,64 +570,15 @@ BACKPLANE_FUNCTION(fftshift, (const const_view &input, const view &output),
 BACKPLANE_FUNCTION(ifftshift, (const const_view &input, const view &output),
                    bp_ifftshift(input.get(), BP_FFT_ALL, nullptr, output.get()))
 
-/* Calls that take a struct: conv_run(), conv_plan(), conv_explain() of conv.h, and so on for each name of BP_CALL_MAP
- * (calls.h). The call names its tensors: call.input = input.get(). */
-#define BACKPLANE_CALL(name)                                                                                           \
-    BACKPLANE_FUNCTION(name##_run, (const bp_##name##_call &call, const options *o = nullptr),                         \
-                       bp_##name##_run(detail::of(o), &call))                                                          \
-    BACKPLANE_OBJECT(plan, name##_plan, (const bp_##name##_call &call, const options *o = nullptr), (made, call, o),   \
-                     bp_##name##_plan(made.put(), detail::of(o), &call))                                               \
-    BACKPLANE_OBJECT(explanation, name##_explain, (const bp_##name##_call &call, const options *o = nullptr),          \
-                     (made, call, o), bp_##name##_explain(made.put(), detail::of(o), &call))
-BP_CALL_MAP(BACKPLANE_CALL)
-#undef BACKPLANE_CALL
+} // namespace backplane
 
-/* Defines name_run(), name_plan() and name_explain() of an operation whose function takes its tensors. */
-#define BACKPLANE_OPERATION(name, parameters, tensors, names)                                                          \
-    BACKPLANE_FUNCTION(name##_run, (BACKPLANE_LIST parameters, const options *o = nullptr),                            \
-                       bp_##name##_run(detail::of(o), BACKPLANE_LIST tensors))                                         \
-    BACKPLANE_OBJECT(plan, name##_plan, (BACKPLANE_LIST parameters, const options *o = nullptr),                       \
-                     (made, BACKPLANE_LIST names, o),                                                                  \
-                     bp_##name##_plan(made.put(), detail::of(o), BACKPLANE_LIST tensors))                              \
-    BACKPLANE_OBJECT(explanation, name##_explain, (BACKPLANE_LIST parameters, const options *o = nullptr),             \
-                     (made, BACKPLANE_LIST names, o),                                                                  \
-                     bp_##name##_explain(made.put(), detail::of(o), BACKPLANE_LIST tensors))
+#include "backplane/layers.hpp"
 
-/* Operations on single elements: see elementwise.h. */
-BACKPLANE_OPERATION(unary, (bp_unary_kind kind, const const_view &input, const view &output),
-                    (kind, input.get(), output.get()), (kind, input, output))
-BACKPLANE_OPERATION(binary, (bp_binary_kind kind, const const_view &a, const const_view &b, const view &output),
-                    (kind, a.get(), b.get(), output.get()), (kind, a, b, output))
-BACKPLANE_OPERATION(take, (const const_view &input, const const_view &indices, int axis, const view &output),
-                    (input.get(), indices.get(), axis, output.get()), (input, indices, axis, output))
-BACKPLANE_OPERATION(gather, (const const_view &input, const const_view &indices, int axis, const view &output),
-                    (input.get(), indices.get(), axis, output.get()), (input, indices, axis, output))
-BACKPLANE_FUNCTION(concat_run,
-                   (std::initializer_list<const_view> tensors, int axis, const view &output,
-                    const options *o = nullptr),
-                   detail::concat(detail::operand_list(tensors), axis, output, o))
-
-/* Reductions and softmax: see reduce.h. With axis_count 0 and axes nullptr, all dimensions are reduced. */
-BACKPLANE_OPERATION(reduce,
-                    (bp_reduce_kind kind, const const_view &input, int axis_count, const int *axes, bool keep,
-                     const view &output),
-                    (kind, input.get(), axis_count, axes, keep, output.get()),
-                    (kind, input, axis_count, axes, keep, output))
-BACKPLANE_OPERATION(softmax, (bp_softmax_kind kind, const const_view &input, int axis, const view &output),
-                    (kind, input.get(), axis, output.get()), (kind, input, axis, output))
-BACKPLANE_OPERATION(softmax_backward,
-                    (bp_softmax_kind kind, const const_view &output, const const_view &output_gradient, int axis,
-                     const view &input_gradient),
-                    (kind, output.get(), output_gradient.get(), axis, input_gradient.get()),
-                    (kind, output, output_gradient, axis, input_gradient))
-
-#undef BACKPLANE_OPERATION
+#undef BACKPLANE_SHORT_FORM
 #undef BACKPLANE_TRANSFORM
 #undef BACKPLANE_OBJECT
 #undef BACKPLANE_LIST
 #undef BACKPLANE_MAKER
 #undef BACKPLANE_FUNCTION
-
-} // namespace backplane
 
 #endif

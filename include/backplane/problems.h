@@ -47,10 +47,10 @@ typedef enum bp_fft_kind { BP_FFT_C2C, BP_FFT_R2C, BP_FFT_C2R } bp_fft_kind;
  * imaginary parts of elements that are their own mirror image are ignored. bp_problem.dtype is the complex type, C64 or
  * C128. Strides are in elements of the operand's own type and may be 0 (input only) or negative; dimensions of size 1
  * have stride 0. The input is not written, except with `in_place` (C2C only): input and output are then the same memory
- * with the same strides. Sizes are at least 1. C2C dimensions may be in any order, and those of size 1 are omitted, so
- * that ndim may be 0 (a scaled copy). Providers get only forward R2C and inverse C2R, with input as long as the
- * transform. On the host, dispatch handles `full_spectrum`, `conjugate`, `input_size` and an empty batch itself, around
- * a plan of the plain transform. On a device, providers handle them, and R2C and C2R in both directions. */
+ * with the same strides. Sizes are at least 1. C2C dimensions may be in any order, and dimensions of size 1 are
+ * omitted, so that ndim may be 0 (a scaled copy). Providers get only forward R2C and inverse C2R, with input as long as
+ * the transform. On the host, dispatch handles `full_spectrum`, `conjugate`, `input_size` and an empty batch itself,
+ * around a plan of the plain transform. On a device, providers handle them, and R2C and C2R in both directions. */
 typedef struct bp_fft_problem {
     uint8_t kind; /* a bp_fft_kind */
     uint8_t inverse;
@@ -63,7 +63,7 @@ typedef struct bp_fft_problem {
     int32_t batch_ndim; /* merged as far as strides allow */
     double scale;
     int64_t batch;              /* number of items, 1 for a single one */
-    int64_t n[BP_MAX_FFT_NDIM]; /* sizes of the transform: for R2C and C2R those of the real side */
+    int64_t n[BP_MAX_FFT_NDIM]; /* sizes of the transform: for R2C and C2R the sizes of the real side */
     int64_t in[BP_MAX_FFT_NDIM];
     int64_t out[BP_MAX_FFT_NDIM];
     int64_t input_size[BP_MAX_FFT_NDIM]; /* size of the input in each dimension, before zero padding */
@@ -102,7 +102,7 @@ typedef enum bp_linalg_mode {
 } bp_linalg_mode;
 
 /* Linear algebra on every item of a batch. linalg.h describes each operation and its operands. Element types are F32,
- * F64, C64 and C128; bp_problem.dtype is that of A (of L, of LU). Outputs do not overlap inputs or each other. Only
+ * F64, C64 and C128; bp_problem.dtype is the type of A (of L, of LU). Outputs do not overlap inputs or each other. Only
  * operands that linalg.h calls optional may be absent.
  *
  * Non-finite input, for all providers: if an element that the operation reads is NaN or infinite, the item must not be
@@ -145,9 +145,9 @@ typedef struct bp_linalg_problem {
  * have it. So this operation copies and transposes (one operand, nothing summed), sums, takes diagonals, multiplies
  * element by element, and computes outer products and products whose layout no matrix product accepts.
  *
- * The first `output_ndim` dimensions are those of C, by decreasing stride in C. The summed dimensions follow, by
- * decreasing stride in A (in B, if A does not have them). Strides are in elements; those of inputs have any sign and
- * may be 0; C does not overlap itself. Dimensions of size 1 are omitted, and neighbours that can be merged in all
+ * The first `output_ndim` dimensions are the dimensions of C, by decreasing stride in C. The summed dimensions follow,
+ * by decreasing stride in A (in B, if A does not have them). Strides are in elements; strides of inputs have any sign
+ * and may be 0; C does not overlap itself. Dimensions of size 1 are omitted, and neighbours that can be merged in all
  * operands are merged. Sizes may be 0: if a dimension of C is empty, nothing is computed; if a summed one is, C is
  * zero. C overlaps no input, except with `in_place`: nothing is summed then, and C is A, with the same address and
  * strides. Element types are F16, BF16, F32, F64, C64 and C128; F16 and BF16 are computed in f32 and rounded once, at
@@ -177,10 +177,10 @@ typedef struct bp_contract_problem {
  * `activation` (since 2.10), each element of that result becomes the function of the element; providers of older
  * interfaces get no such problem.
  *
- * There are always three positions, of which the leading ones have size 1 if there are fewer. Strides are in elements,
- * 0 in dimensions of size 1; those of the written operands do not overlap. The group's stride is that of the channel
- * times the channels of a group, for W that of the output channel. No size is 0. Types are F16, BF16 (summed in F32 and
- * rounded once), F32 and F64. */
+ * There are always three positions; the leading ones have size 1 if there are fewer. Strides are in elements,
+ * 0 in dimensions of size 1; elements of a written operand do not overlap. The group's stride is the channel's stride
+ * times the channels of a group, for W the stride of the output channel. No size is 0. Types are F16, BF16 (summed in
+ * F32 and rounded once), F32 and F64. */
 typedef struct bp_conv_problem {
     int64_t batch, groups;
     int64_t in_channels, out_channels; /* of one group */
@@ -199,8 +199,8 @@ typedef struct bp_conv_problem {
  * type I64. Operands: MAX_POOL {X, Y, I}, where I may be absent; AVG_POOL {X, Y}; MAX_POOL_BACKWARD {Y, I, X};
  * AVG_POOL_BACKWARD {Y, X}.
  *
- * There are always three positions, of which the leading ones have size 1 if there are fewer. Strides are in elements,
- * 0 in dimensions of size 1; those of the written operands do not overlap. No size is 0, except that those of Y may be
+ * There are always three positions; the leading ones have size 1 if there are fewer. Strides are in elements,
+ * 0 in dimensions of size 1; elements of a written operand do not overlap. No size is 0, except that sizes of Y may be
  * if `adaptive`. Types are F16, BF16 (summed in F32 and rounded once), F32 and F64. */
 typedef struct bp_pool_problem {
     int64_t batch, channels;
@@ -220,13 +220,13 @@ typedef struct bp_pool_problem {
 
 /* Batch normalization, as norm.h describes it. X is the input, Y the output or the gradient by it, G the gradient by
  * the input. Operands: BATCH_NORM {X, weight, bias, running_mean, running_var, Y}; BATCH_NORM_TRAINING {X, weight,
- * bias, Y, mean, inverse_std, running_mean, running_var}, of which the last two are also read; BATCH_NORM_BACKWARD {Y,
+ * bias, Y, mean, inverse_std, running_mean, running_var}, where the last two are also read; BATCH_NORM_BACKWARD {Y,
  * X, weight, mean, inverse_std, G, weight_gradient, bias_gradient}, where with `constant` running_mean and running_var
  * are in place of mean and inverse_std.
  *
- * `size` are those of items and positions, whose order does not matter: dimensions of size 1 are leading ones, and
- * neighbours that can be merged are merged. Strides are in elements, 0 in dimensions of size 1; those of the written
- * operands do not overlap. Only the size of all items may be 0, and only in BATCH_NORM_BACKWARD. Types are F16, BF16,
+ * `size` has the sizes of items and positions, whose order does not matter: dimensions of size 1 are leading ones, and
+ * neighbours that can be merged are merged. Strides are in elements, 0 in dimensions of size 1; elements of a written
+ * operand do not overlap. Only the size of all items may be 0, and only in BATCH_NORM_BACKWARD. Types are F16, BF16,
  * F32 and F64; statistics and sums are computed in F64. */
 typedef struct bp_batch_norm_problem {
     int64_t channels;
@@ -235,7 +235,7 @@ typedef struct bp_batch_norm_problem {
     int64_t x_channel, y_channel, g_channel;
     int64_t stride[BP_NORM_OPERANDS]; /* of the operands with one element for each channel, by their position */
     double eps, momentum;
-    uint32_t parameters; /* a bp_dtype: that of these operands */
+    uint32_t parameters; /* a bp_dtype: the type of these operands */
     uint8_t present;     /* bit i: operand i is there */
     uint8_t relu, constant;
     uint8_t reserved;
@@ -246,20 +246,21 @@ typedef struct bp_batch_norm_problem {
 
 /* Normalization of rows, as norm.h describes it for bp_layer_norm_call; since 2.7. Operands: LAYER_NORM {input, weight,
  * bias, output, mean, inverse_std}; LAYER_NORM_BACKWARD {output_gradient, input, weight, mean, inverse_std,
- * input_gradient, weight_gradient, bias_gradient}, of which `mean` and `inverse_std` are computed if they are absent.
+ * input_gradient, weight_gradient, bias_gradient}, where `mean` and `inverse_std` are computed if they are absent.
  *
- * The first `row_ndim` dimensions are those of the rows, the others those of the elements of a row. Every operand has a
+ * The first `row_ndim` dimensions say which row it is, the others which element of the row. Every operand has a
  * stride in every dimension, in elements: 0 if its elements do not depend on that dimension. So group normalization has
  * the groups among the rows, and weights with a stride there. Dimensions of size 1 are omitted, neighbours are merged
- * if all strides allow, and those of a row are sorted by decreasing stride of the input. Only sizes of rows may be 0.
- * Written operands do not overlap. Types are F16, BF16, F32 and F64; statistics and sums are computed in F64. */
+ * if all strides allow, and dimensions of a row are sorted by decreasing stride of the input. Only sizes of rows may be
+ * 0. Written operands do not overlap. Types are F16, BF16, F32 and F64; statistics and sums are computed in F64. */
 typedef struct bp_layer_norm_problem {
     int32_t ndim, row_ndim;
     int64_t size[BP_MAX_LAYER_NORM_NDIM];
     int64_t stride[BP_LAYER_NORM_OPERANDS][BP_MAX_LAYER_NORM_NDIM];
     double eps;
-    uint32_t parameters; /* a bp_dtype: that of weight, bias, mean, inverse_std and the gradients by weight and bias */
-    uint8_t present;     /* bit i: operand i is there */
+    uint32_t
+        parameters;  /* a bp_dtype: the type of weight, bias, mean, inverse_std and the gradients by weight and bias */
+    uint8_t present; /* bit i: operand i is there */
     uint8_t subtract_mean; /* 0: the mean is 0, as in rms_norm */
     uint8_t reserved[2];
 } bp_layer_norm_problem;
@@ -299,9 +300,9 @@ typedef struct bp_attention_layout {
  * KEY_GRADIENT, VALUE_GRADIENT, MASK_GRADIENT}; ATTENTION_PAGED, since 2.8, {QUERY, KEY, VALUE, MASK, SEED, PAGES,
  * LENGTHS, OUTPUT, LOGSUMEXP}.
  *
- * The batch is that of OUTPUT. Heads are dimensions of it like others; heads that share a key and a value are one more
- * dimension, in which these have stride 0. A gradient is summed over the dimensions in which its stride is 0, that by
- * the mask also over rows and columns; the strides of OUTPUT and LOGSUMEXP do not overlap. Dimensions of size 1 are
+ * The batch is the batch of OUTPUT. Heads are dimensions of it like others; heads that share a key and a value are one
+ * more dimension, in which these have stride 0. A gradient is summed over the dimensions in which its stride is 0, that
+ * by the mask also over rows and columns; the strides of OUTPUT and LOGSUMEXP do not overlap. Dimensions of size 1 are
  * omitted, neighbours are merged if all strides allow. KEYS, SIZE and VALUE_SIZE may be 0, in ATTENTION_BACKWARD
  * QUERIES and the batch, too. Types are F16, BF16, F32 and F64; LOGSUMEXP is F64 for F64, otherwise F32. MASK is BOOL,
  * F32 or of the problem's type, MASK_GRADIENT of the
@@ -356,8 +357,8 @@ typedef enum bp_rnn_tensor {
 
 #define BP_MAX_RNN_NDIM 3
 
-/* Layout of one tensor. The strides are those of the dimensions in rnn.h, the direction's included; columns of the
- * output are those of both directions. RESERVE is compact, and has no strides. */
+/* Layout of one tensor. Each dimension in rnn.h has a stride, the direction too; columns of the
+ * output are the columns of both directions. RESERVE is compact, and has no strides. */
 typedef struct bp_rnn_layout {
     uint32_t dtype; /* a bp_dtype; 0: the tensor is absent, and its address is NULL */
     uint32_t reserved;
@@ -436,17 +437,17 @@ typedef enum bp_binary_kind {
  *     BINARY         output[i] = function(a[i], b[i])
  *     TAKE, GATHER   output[i] = input[i + axis indices[i]]
  *
- * The dimensions are those of the output, in its order, without those of size 1; neighbours are merged if all strides
- * allow. Strides are in elements; those of inputs may be 0, that of the input in TAKE and GATHER is 0 in dimensions of
- * the indices that the input does not have. The output does not overlap itself. UNARY and BINARY: it may be the same
- * memory as an input of its type with the same strides. Otherwise it overlaps no input. Sizes may be 0.
+ * The dimensions are the dimensions of the output, in its order, except of size 1; neighbours are merged if all strides
+ * allow. Strides are in elements; strides of inputs may be 0, the stride of the input in TAKE and GATHER is 0 in
+ * dimensions of the indices that the input does not have. The output does not overlap itself. UNARY and BINARY: it may
+ * be the same memory as an input of its type with the same strides. Otherwise it overlaps no input. Sizes may be 0.
  *
  * An index of TAKE and GATHER below 0, or not below axis_size, fails the call with BP_E_ARGUMENT before anything is
- * written. The message counts the index in the dimensions from first_index on, of which there are index_ndim. */
+ * written. The message counts the index in the dimensions from first_index on; there are index_ndim. */
 typedef struct bp_elementwise_problem {
     uint32_t kind; /* UNARY: a bp_unary_kind; BINARY: a bp_binary_kind; otherwise 0 */
     int32_t ndim;
-    uint32_t type[BP_ELEMENTWISE_OPERANDS]; /* a bp_dtype for each operand; bp_problem.dtype is that of the first */
+    uint32_t type[BP_ELEMENTWISE_OPERANDS]; /* a bp_dtype for each operand; bp_problem.dtype is the type of the first */
     int32_t first_index, index_ndim;        /* TAKE, GATHER: the dimensions of the indices */
     uint32_t reserved;
     int64_t axis, axis_size; /* TAKE, GATHER: stride of the input along its axis, and elements there */
@@ -472,10 +473,10 @@ typedef enum bp_softmax_kind { BP_SOFTMAX, BP_LOG_SOFTMAX } bp_softmax_kind;
 /* Reductions and softmax, as reduce.h describes them; since 2.7. Operands: REDUCE {X, Y}; SOFTMAX {X, Y};
  * SOFTMAX_BACKWARD {X, Y, Z}: output, its gradient, and the gradient by the input, which is written.
  *
- * The first `kept_ndim` dimensions are those of the output of REDUCE, the others are reduced: for softmax that is the
- * axis. Strides are in elements; those of Y are 0 in the reduced dimensions of REDUCE. Dimensions of size 1 are
- * omitted; the others are sorted by decreasing magnitude of their stride in X, except the reduced ones of ARGMAX and
- * ARGMIN, whose row-major index is the result, and neighbours are merged if all strides allow. A size may be 0, of
+ * The first `kept_ndim` dimensions are the dimensions of the output of REDUCE, the others are reduced: for softmax that
+ * is the axis. Strides are in elements; the strides of Y are 0 in the reduced dimensions of REDUCE. Dimensions of size
+ * 1 are omitted; the others are sorted by decreasing magnitude of their stride in X, except the reduced ones of ARGMAX
+ * and ARGMIN, whose row-major index is the result, and neighbours are merged if all strides allow. A size may be 0, of
  * reduced dimensions only. The written operand does not overlap itself, and overlaps no other, except in SOFTMAX with
  * `in_place`: then Y has the address and the strides of X.
  *
@@ -515,8 +516,8 @@ typedef struct bp_random_problem {
 
 #define BP_MAX_CUMSUM_NDIM 63
 
-/* Cumulative sums along rows, as cumsum.h describes them; since 2.12. Operands: {X, Y}. The dimensions are those of the
- * rows, sorted by decreasing magnitude of their stride in Y, without those of size 1, and merged if all strides allow.
+/* Cumulative sums along rows, as cumsum.h describes them; since 2.12. Operands: {X, Y}. The dimensions say which
+ * row it is, sorted by decreasing magnitude of their stride in Y, except of size 1, and merged if all strides allow.
  * Strides are in elements, those along a row 0 if its length is 1; strides of X may be 0. Without elements, the length
  * is 0, and there are no dimensions; otherwise no size is 0. Y does not overlap itself. It may be X, with its type and
  * strides; otherwise it does not overlap X.

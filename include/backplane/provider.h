@@ -80,12 +80,12 @@ typedef struct bp_problem {
     bp_policy policy;
     union { /* one member for each family: bp_pool_problem pool, ... */
 #define BP__MEMBER(unused, family, ...) bp_##family##_problem family;
-        BP_OLDER_FAMILY_MAP(BP__MEMBER, ) BP_FAMILY_MAP(BP__MEMBER, )
+        BP_FAMILY_MAP(BP__MEMBER, )
 #undef BP__MEMBER
     } of;
 } bp_problem;
 
-/* Returns the type of B or of C of a product, of which `type` is b_type or c_type. */
+/* Returns the type of B or of C of a product. `type` is b_type or c_type of its problem. */
 static inline bp_dtype bp_gemm_type(const bp_problem *problem, uint8_t type) {
     return BP__CAST(bp_dtype, type ? type : problem->dtype);
 }
@@ -215,7 +215,7 @@ typedef struct bp_host {
     bp_status (*fail)(bp_status status, const char *format, ...) BP_PRINTF(2, 3);
     /* Warns the user, once per text. */
     void (*warn)(const char *format, ...) BP_PRINTF(1, 2);
-    /* Runs task(context, 0) ... task(context, count-1) on at most `threads` threads of the host's pool, one of which is
+    /* Runs task(context, 0) ... task(context, count-1) on at most `threads` threads of the host's pool; one of them is
      * the calling thread, and returns when all are done. A nested call runs in the calling thread only. */
     void (*parallel)(int threads, int count, bp_task task, void *context);
     /* Opens a listed library. Loading rules: absolute path, RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND, never closed, OpenMP
@@ -258,7 +258,7 @@ typedef struct bp_host {
      * permits it. Call it without locks that another operation needs: it writes a file. */
     void (*remember)(const bp_library_info *library, const char *name, bp_op op, const char *text);
 
-    /* Since 2.3. Calls call(user), and then removes those of the named environment variables that it added: what a
+    /* Since 2.3. Calls call(user), and then removes the named environment variables that it added: what a
      * library sets for itself must not reach libraries that the program loads later. `names` ends with NULL, after at
      * most 64 names. */
     void (*keep_unset)(const char *const *names, void (*call)(void *user), void *user);

@@ -1,6 +1,6 @@
 /* random.h - fills tensors with random numbers that depend on a seed and on the index of an element only.
  *
- * The numbers are those of Philox 4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2,
+ * The generator is Philox 4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy as 1, 2,
  * 3", 2011), a function of a counter and a key that returns four words of 32 bits. The key is `seed`; the counter of
  * block b is b in its lower 64 bits, and 0 in its upper ones; the low words come first. Element i of the output,
  * counted in row-major order whatever its strides are, has

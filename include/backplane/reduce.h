@@ -2,7 +2,7 @@
  * gradients.
  *
  * A reduction joins the elements along some dimensions, the axes, to one element of the output. The output has the
- * other dimensions in their order; with `keep`, it has all dimensions, and the axes have size 1. Meanings are those of
+ * other dimensions in their order; with `keep`, it has all dimensions, and the axes have size 1. Meanings are as in
  * the Python array API standard (2023.12):
  *
  *     SUM, PROD        sum and product; of no elements 0 and 1
@@ -12,13 +12,13 @@
  *                      With several axes it is the row-major index in them
  *
  * MAX, MIN, ARGMAX and ARGMIN of no elements are refused. Element types are f16, bf16, f32, f64, i32 and i64, but MEAN
- * is of the floating types only. The output has the input's type, that of ARGMAX and ARGMIN is i64, and sums and
+ * is of the floating types only. The output has the input's type, the output of ARGMAX and ARGMIN is i64, and sums and
  * products of i32 may also be i64. Sums and products of integers wrap around.
  *
  * Floating sums and products are computed in f64 and rounded at the end, after the division of MEAN: once to f32 or
  * f64, and from f32 to f16 or bf16. The order of the additions depends on the problem only. The error of a sum of n
- * elements is at most n 2^-53 times the sum of their magnitudes, plus that of rounding; a row of contiguous elements
- * has sums of at most 128 elements first, and then their sums, so that n is replaced by 200 + n / 8192.
+ * elements is at most n 2^-53 times the sum of their magnitudes, plus the error of rounding; a row of contiguous
+ * elements has sums of at most 128 elements first, and then their sums, so that n is replaced by 200 + n / 8192.
  *
  * Softmax of a row, the elements along one axis, with the greatest element m of the row (NaN if one is NaN):
  *

@@ -34,9 +34,9 @@
  * are the final states of the step before, in other memory.
  *
  * INFERENCE computes output and final states, TRAINING also writes `reserve`. BACKWARD computes gradients of a loss
- * from output_gradient, final_hidden_gradient and final_cell_gradient, of which absent ones are 0, and from output and
- * reserve as TRAINING wrote them. Gradients that are NULL are not computed. RNN_TANH and RNN_RELU have no reserve: it
- * has no columns, and may be NULL. The content of `reserve` is private to the provider that wrote it.
+ * from output_gradient, final_hidden_gradient and final_cell_gradient, where absent ones count as 0, and from output
+ * and reserve as TRAINING wrote them. Gradients that are NULL are not computed. RNN_TANH and RNN_RELU have no reserve:
+ * it has no columns, and may be NULL. The content of `reserve` is private to the provider that wrote it.
  *
  * Element types: F16, BF16, F32 and F64, the same for all tensors but `lengths`, and `reserve`, which is F32 for F16
  * and BF16. A call in F16 or BF16 computes in F32, and rounds each element of its results once, to nearest even: the
@@ -45,7 +45,7 @@
  * tensors must not overlap the others or themselves (BP_E_OVERLAP). The relative errors of tanh and of the logistic
  * function are below 6 roundings on `native` and below 8 on oneDNN, a rounding being half the distance of the numbers
  * next to 1, unless the result is denormal. On `native`, and on every provider that `deterministic=threads` permits,
- * results do not depend on the number of threads, and those of an item do not depend on other items. The plan of
+ * results do not depend on the number of threads, and results of an item do not depend on other items. The plan of
  * INFERENCE and TRAINING can pack weight_ih, weight_hh and weight_hr (operands 1 to 3, bp_plan_pack()).
  *
  * All functions are thread-safe. Plans are kept in the plan cache.

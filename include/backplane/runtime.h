@@ -51,13 +51,13 @@ typedef struct bp_runtime {
     /* Fills the facts of a device; the host sets place, id, runtime and state. Strings are valid until close. */
     bp_status (*describe)(void *state, int index, bp_device_info *info);
 
-    /* Opens a device. `context`: that of the program, or NULL for a new one. */
+    /* Opens a device. `context`: the program's context, or NULL for a new one. */
     bp_status (*device_open)(void *state, int index, void *context, void **device);
     void (*device_close)(void *device);
     void *(*device_context)(void *device);
 
-    /* Memory. BP_E_NO_MEMORY if it is exhausted. Commands may still use a block that is released, those of the
-     * program's own queues among them: its memory is free when they have ended. */
+    /* Memory. BP_E_NO_MEMORY if it is exhausted. Commands may still use a block that is released; these include
+     * commands of the program's own queues. Its memory is free when they have ended. */
     bp_status (*allocate)(void *device, size_t size, void **base);
     void (*release)(void *device, void *base);
     bp_status (*size)(void *device, void *base, size_t *size); /* of a block, also of one that the program allocated */

@@ -89,9 +89,9 @@ BP_API const bp_setting_info *bp_setting_listed_at(int index);
  * and the message has the nearest names. */
 BP_API int bp_setting_find(const char *name);
 
-/* Sets *value to the effective value as text: that of the deciding setting, see bp_get_deciding_setting(). Sets *layer
- * to its layer and *where to its origin: file and line, name of the variable, text of the scope, or "". `layer` and
- * `where` may be NULL. Strings are valid until bp_reset(). Errors: BP_E_UNKNOWN_NAME, BP_E_ARGUMENT (NULL),
+/* Sets *value to the effective value as text: the value of the deciding setting, see bp_get_deciding_setting(). Sets
+ * *layer to its layer and *where to its origin: file and line, name of the variable, text of the scope, or "". `layer`
+ * and `where` may be NULL. Strings are valid until bp_reset(). Errors: BP_E_UNKNOWN_NAME, BP_E_ARGUMENT (NULL),
  * BP_E_NO_MEMORY. */
 BP_API bp_status bp_get(const char *name, const char **value, bp_layer *layer, const char **where);
 
@@ -109,7 +109,7 @@ BP_API bp_status bp_get_layer(const char *name, bp_layer layer, const char **val
  * BP_E_ARGUMENT (NULL), BP_E_NO_MEMORY. */
 BP_API bp_status bp_set(const char *name, const char *value);
 
-/* Removes the value from the process layer, so that the layers below apply. Errors: as bp_set(). */
+/* Removes the value from the process layer, so that the layers below apply. Errors: as for bp_set(). */
 BP_API bp_status bp_unset(const char *name);
 
 /* Typed accessors, one pair per setting: bp_get_num_threads(), bp_set_num_threads(4), ... A getter never fails. A
@@ -129,7 +129,7 @@ BP_SETTINGS_MAP(BP__ENTRY)
  * immutable and may be shared between threads. */
 typedef struct bp_options bp_options;
 
-/* Parses `text` and checks each value. Free the result with bp_options_release(). Errors: as bp_set(), and
+/* Parses `text` and checks each value. Free the result with bp_options_release(). Errors: as for bp_set(), and
  * BP_E_BAD_VALUE for a syntax error or a name given twice. */
 BP_API bp_status bp_options_new(bp_options **options, const char *text);
 BP_API void bp_options_release(bp_options *options); /* NULL is allowed */
@@ -161,12 +161,12 @@ BP_API bp_status bp_named_config_path(const char **path);
 
 /* Writes a value to the user file; NULL removes the line. Keeps all other lines and comments: writes a temporary file,
  * then renames it. The running process does not read the file again. Creates missing folders, but neither $HOME nor the
- * parent of $XDG_CONFIG_HOME (BP_E_NOT_FOUND if missing). Errors: as bp_set(), BP_E_NOT_FOUND, BP_E_IO. */
+ * parent of $XDG_CONFIG_HOME (BP_E_NOT_FOUND if missing). Errors: as for bp_set(), BP_E_NOT_FOUND, BP_E_IO. */
 BP_API bp_status bp_save_setting(const char *name, const char *value);
 
 /* Does the same with another file: the system file, or one that BACKPLANE_SETTINGS_FILE will name. A missing directory
- * of the file is created (readable by all), but none above it. Errors: as bp_save_setting(); BP_E_UNTRUSTED (others may
- * change the file, so that no process would read it). */
+ * of the file is created (readable by all), but none above it. Errors: as for bp_save_setting(); BP_E_UNTRUSTED (others
+ * may change the file, so that no process would read it). */
 BP_API bp_status bp_save_setting_to(const char *path, const char *name, const char *value);
 
 /* Receives a warning: a fallback, two OpenMP runtimes, ... The library never prints warnings. Each text is reported

@@ -20,14 +20,20 @@
 #include "backplane/operation.h"
 
 /* clang-format off */
-/* The settings that follow from the rows of BP_FAMILY_MAP. */
-#define BP__SETTING_PREFERRED(X, family, calls, number, enabled, benchmark, affects, what, libraries) \
+/* The settings that follow from the rows of BP_FAMILY_MAP which have SETTINGS. */
+#define BP__SETTING_PREFERRED(X, family, calls, kind, ...) BP__PREFERRED_OF_##kind(X, family, __VA_ARGS__)
+#define BP__PREFERRED_OF_LISTED(...)
+#define BP__PREFERRED_OF_SETTINGS(X, family, number, enabled, benchmark, affects, what, libraries) \
     X(family##_preferred, number, #family ".preferred", TEXT, "", "", "", BP_SETTING_POLICY, affects, \
       "Library to use if it can run the call: an id from `backplane list` (" libraries "), a path, or ID:ALGORITHM; empty: no preference.")
-#define BP__SETTING_ENABLED(X, family, calls, preferred, number, benchmark, affects, what, libraries) \
+#define BP__SETTING_ENABLED(X, family, calls, kind, ...) BP__ENABLED_OF_##kind(X, family, __VA_ARGS__)
+#define BP__ENABLED_OF_LISTED(...)
+#define BP__ENABLED_OF_SETTINGS(X, family, preferred, number, benchmark, affects, what, libraries) \
     X(family##_enabled, number, #family ".enabled", TEXT, "", "", "", BP_SETTING_POLICY, affects, \
       "Comma-separated libraries that may run " what ", each as in " #family ".preferred; empty: all. dispatch.exclude applies too.")
-#define BP__SETTING_BENCHMARK(X, family, calls, preferred, enabled, number, affects, what, libraries) \
+#define BP__SETTING_BENCHMARK(X, family, calls, kind, ...) BP__BENCHMARK_OF_##kind(X, family, __VA_ARGS__)
+#define BP__BENCHMARK_OF_LISTED(...)
+#define BP__BENCHMARK_OF_SETTINGS(X, family, preferred, enabled, number, affects, what, libraries) \
     X(family##_benchmark, number, #family ".benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, affects, \
       "The same for " what "; inherit: as benchmark says.")
 

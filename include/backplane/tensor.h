@@ -76,7 +76,7 @@ typedef struct bp_view {
 BP_API bp_status bp_view_init(bp_view *view, void *data, bp_dtype dtype, int ndim, const int64_t *shape,
                               const int64_t *strides);
 
-/* Fills a view of a compact row-major matrix. Errors: as bp_view_init(). */
+/* Fills a view of a compact row-major matrix. Errors: as for bp_view_init(). */
 BP_API bp_status bp_view_matrix(bp_view *view, void *data, bp_dtype dtype, int64_t rows, int64_t columns);
 
 /* Copies a view: tensor.shape and tensor.strides of the copy point to the arrays of the copy. The tensor's memory is
@@ -86,16 +86,16 @@ BP_API bp_status bp_view_matrix(bp_view *view, void *data, bp_dtype dtype, int64
 BP_API bp_status bp_view_copy(bp_view *to, const bp_view *from);
 
 /* Allocates a compact row-major tensor of zeros in CPU memory, aligned to 64 bytes. Large tensors request huge pages.
- * Free it with tensor->deleter(tensor). Errors: as bp_view_init(), and BP_E_NO_MEMORY. */
+ * Free it with tensor->deleter(tensor). Errors: as for bp_view_init(), and BP_E_NO_MEMORY. */
 BP_API bp_status bp_tensor_new(DLManagedTensorVersioned **tensor, bp_dtype dtype, int ndim, const int64_t *shape);
 
 /* Allocates a tensor with undefined contents, for results. `strides` is in elements; NULL means compact row-major.
- * Errors: as bp_tensor_new(), BP_E_ARGUMENT (a negative stride), BP_E_OVERLAP (two elements have one address). */
+ * Errors: as for bp_tensor_new(), BP_E_ARGUMENT (a negative stride), BP_E_OVERLAP (two elements have one address). */
 BP_API bp_status bp_tensor_empty(DLManagedTensorVersioned **tensor, bp_dtype dtype, int ndim, const int64_t *shape,
                                  const int64_t *strides);
 
 /* Copies src to dst: same shape, any strides. Converts between floating types (f16, bf16, f32, f64), between complex
- * types, and from real to complex. Rounds to nearest, ties to even. Errors: those of an operation's arguments,
+ * types, and from real to complex. Rounds to nearest, ties to even. Errors: as for an operation's arguments,
  * BP_E_OVERLAP (dst overlaps src or itself), BP_E_DTYPE (conversion not supported), BP_E_CANCELLED (interrupt.h). */
 BP_API bp_status bp_tensor_copy(DLTensor *dst, const DLTensor *src);
 

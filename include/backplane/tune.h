@@ -7,16 +7,16 @@
  * accept the problem; under `deterministic` only if tuning.store_path names the file. The settings benchmark,
  * benchmark_limit, tuning.start, tuning.store and tuning.store_path are described in settings.h.
  *
- * A matrix product without a record is chosen by that of a neighbour, if there is one: a product with sizes within a
- * factor of 1.25 and the same layout and constraints. For each candidate, the ratio of its measured to its expected
- * time there is multiplied by its expected time here.
+ * A matrix product without a record is chosen by the record of a neighbour, if there is one: a product with sizes
+ * within a factor of 1.25 and the same layout and constraints. For each candidate, the ratio of its measured to its
+ * expected time there is multiplied by its expected time here.
  *
- * Measuring a class takes at most 20 ms, or 50 times its own time (that of its fastest candidate) if this is more. The
- * limit covers the private operands, the check of the results, warm-up and timed calls. Candidates are run in the order
- * of their expected times, and what does not fit is not measured. A call that has begun is not interrupted. Not covered
- * are the first use of a library in the process (loading it, starting its threads); planning of transforms, for which
- * `fft.planner` has limits; a run of `native` if results differ and no other run shows which is right; and writing the
- * file.
+ * Measuring a class takes at most 20 ms, or 50 times its own time (the time of its fastest candidate) if this is more.
+ * The limit covers the private operands, the check of the results, warm-up and timed calls. Candidates are run in the
+ * order of their expected times, and what does not fit is not measured. A call that has begun is not interrupted. Not
+ * covered are the first use of a library in the process (loading it, starting its threads); planning of transforms, for
+ * which `fft.planner` has limits; a run of `native` if results differ and no other run shows which is right; and
+ * writing the file.
  *
  * One thread measures at a time. The others go on without; with tuning.start=now they wait for at most two seconds
  * first. The thread's interrupt check (interrupt.h) does not stop a measurement.
@@ -62,9 +62,9 @@ BP_API const char *bp_tuning_path(char *buffer, size_t size);
  * (another process writes the file), BP_E_NO_MEMORY. */
 BP_API bp_status bp_tuning_clear(void);
 
-/* Adds all records to a file, which is made if it does not exist; or adds those of a file, in place of older ones for
- * the same class. Records of other machines are kept, but not used here. Errors: BP_E_ARGUMENT, BP_E_NOT_FOUND (no such
- * file), BP_E_FORMAT, BP_E_IO, BP_E_UNTRUSTED (others may change the file), BP_E_READ_ONLY (import: as
+/* Adds all records to a file, which is made if it does not exist; or adds the records of a file, in place of older ones
+ * for the same class. Records of other machines are kept, but not used here. Errors: BP_E_ARGUMENT, BP_E_NOT_FOUND (no
+ * such file), BP_E_FORMAT, BP_E_IO, BP_E_UNTRUSTED (others may change the file), BP_E_READ_ONLY (import: as
  * bp_tuning_clear), BP_E_BUSY, BP_E_NO_MEMORY. */
 BP_API bp_status bp_tuning_export(const char *path);
 BP_API bp_status bp_tuning_import(const char *path);

@@ -24,7 +24,7 @@ typedef void (*bp_verbose_handler)(void *user, const char *line);
 /* Sets the verbose level of the library of `backend` ("mkl" or "mkldnn") until the scope is left; opens the library if
  * necessary. With a handler (NULL: none), standard output is captured in memory while the scope is open. Leaving the
  * scope passes the library's lines to the handler and writes all others to standard output. Errors: BP_E_ARGUMENT,
- * BP_E_UNKNOWN_NAME, BP_E_NOT_FOUND (the library is not on this machine), those of opening it, BP_E_SYMBOL and
+ * BP_E_UNKNOWN_NAME, BP_E_NOT_FOUND (the library is not on this machine), the errors of opening it, BP_E_SYMBOL and
  * BP_E_UNSUPPORTED (it has no such switch, or rejects the level), BP_E_BUSY (another scope has a handler), BP_E_IO,
  * BP_E_NO_MEMORY. After an error nothing has changed and *scope is NULL. */
 typedef struct bp_verbose_scope bp_verbose_scope;

@@ -36,7 +36,7 @@ class _Transform:
         self.settings = settings
 
     def call(self, input: Any, n: int, dim: int, out: Any, lines: int = 0) -> Any:
-        """Runs the transform of one dimension, or explains that of so many lines."""
+        """Runs the transform of one dimension, or explains the transform of so many lines."""
         if not hasattr(dim, "__index__"):
             raise bad_type(f"dim: expects a whole number, but got {dim!r}")
         return _core.cosine(input, self.type, self.sine, n, dim, self.factor, self.orthogonal, out, self.settings, lines)

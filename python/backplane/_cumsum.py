@@ -70,8 +70,8 @@ def cumsum(
 ) -> Kind:
     """Returns the sums of the elements of ``input`` along ``dim``, up to each element.
 
-    As torch.cumsum. With ``exclusive``, an element is not in its own sum, so that the first one is 0; with ``reverse``, the sums are
-    those of the elements from the end. The gradient by the input is cumsum() of the gradient by the output, with the other value of
+    As torch.cumsum. With ``exclusive``, an element is not in its own sum, so that the first one is 0; with ``reverse``, sums begin
+    at the end. The gradient by the input is cumsum() of the gradient by the output, with the other value of
     ``reverse``.
 
     ``input`` has any shape, and elements of float16, bfloat16, float32, float64, or integers or bool, whose sums are int64 and wrap

@@ -37,7 +37,7 @@ class Device(NamedTuple):
     group_items: int
     subgroup: int
     memory: int
-    """Bytes; ``largest`` is that of one block, ``local_memory`` that of a group of work items."""
+    """Bytes; ``largest`` is the most of one block, ``local_memory`` the memory of a group of work items."""
     largest: int
     local_memory: int
     bandwidth_gb_s: int
@@ -60,7 +60,7 @@ def devices() -> List[Device]:
 
 
 def device_id(given: DeviceArgument) -> str:
-    """Returns the library's name of a device: that of torch, with "host" for the CPU."""
+    """Returns the library's name of a device: torch's name, with "host" for the CPU."""
     if given is None:
         return "host"
     name = device(given) if isinstance(given, str) else given
@@ -70,7 +70,7 @@ def device_id(given: DeviceArgument) -> str:
 
 
 def _place(given: DeviceArgument) -> str:
-    """Returns the library's name of the device for a new tensor: the argument's, or that of the ``with`` block."""
+    """Returns the library's name of the device for a new tensor: the argument's, or the ``with`` block's."""
     return device_id(default_device() if given is None else given)
 
 

@@ -44,7 +44,7 @@ class Step(NamedTuple):
 
 
 class PathReport:
-    """A path with its costs. Printing it gives a report like that of opt_einsum. All fields except the path are computed on
+    """A path with its costs. Printing it gives a report like opt_einsum's. All fields except the path are computed on
     first use. Operations are counted as in opt_einsum."""
 
     path: Path

@@ -19,7 +19,7 @@ _SYSTEM = ("/", "/usr", "/usr/local")
 
 
 def _packages() -> List[str]:
-    """Returns the folders of installed packages, also those of Debian and of the user."""
+    """Returns the folders of installed packages, also Debian's and the user's."""
     found = list(site.getsitepackages()) if hasattr(site, "getsitepackages") else []
     found += [sysconfig.get_path(name) or "" for name in ("purelib", "platlib")]
     if site.ENABLE_USER_SITE:

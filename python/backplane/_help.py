@@ -65,7 +65,7 @@ FAMILIES = {
 _PARTS = ("Shapes: ", "Types: ", "Errors: ")
 
 # What arguments mean that many functions have, if they are not given.
-_MEANINGS = {"out": "a new result", "settings": "those of the thread"}
+_MEANINGS = {"out": "a new result", "settings": "the settings of the thread"}
 
 
 def _defaults(function: Any) -> str:

@@ -47,7 +47,7 @@ def like(result: Any, *arrays: Any) -> Any:
 def for_numpy(op: str, arrays: Sequence[Any]) -> Optional[Tuple[Any, ...]]:
     """Returns the factors of a product as NumPy arrays if NumPy computes it, otherwise None.
 
-    It computes those of integers and bools of any library, and of NumPy's objects and long doubles.
+    It computes arrays of integers and bools of any library, and of NumPy's objects and long doubles.
     """
     own = all(map(_is_numpy, arrays))
     if not own and any(_on_device(one) for one in arrays):

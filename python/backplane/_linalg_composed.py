@@ -48,7 +48,7 @@ def _adjoint(array: Any) -> Any:
 def vander(x: Mixed, *, N: Optional[int] = None) -> Kind:
     """Computes the matrices whose columns are the powers 0, 1, ..., N-1 of vectors; N is the vectors' length if it is None.
 
-    Integers stay integers, and wrap as those of NumPy do.
+    Integers stay integers, and wrap as NumPy's do.
 
     Shapes: x ... x n; the result ... x n x N.
     Types: all that NumPy has.
@@ -94,7 +94,7 @@ def _norm_1(matrix: Any) -> float:
 
 
 def _extra(matrix: Any, degree: int) -> int:
-    """Returns by how many powers of 2 the matrix must be scaled down further for the error to be that of rounding. The norms of
+    """Returns by how many powers of 2 the matrix must be scaled down further for the error to be no more than rounding. The norms of
     powers do not show cancellation within them; this bound, of the power 2 degree + 1 of the absolute values, does."""
     numpy = numpy_of("matrix_exp")
     row, size, exponent = numpy.ones(matrix.shape[-1]), abs(matrix), 0
@@ -110,7 +110,7 @@ def _extra(matrix: Any, degree: int) -> int:
 
 
 def _pade(powers: List[Any], matrix: Any, degree: int, settings: SettingsArgument) -> Any:
-    """Returns the Pade approximant q(-A)^-1 q(A); powers has the even powers of A from 0 on, of which degree 13 needs four."""
+    """Returns the Pade approximant q(-A)^-1 q(A); powers has the even powers of A from 0 on; degree 13 needs four."""
     numpy = numpy_of("matrix_exp")
     top = math.factorial(2 * degree) // math.factorial(degree)
     b = [float(math.comb(degree, k) * math.factorial(2 * degree - k) // math.factorial(degree)) / top for k in range(degree + 1)]
@@ -210,7 +210,7 @@ def householder_product(A: Mixed, tau: Next, *, out: Optional[Out] = None, setti
     if rows < columns:
         raise bad_value(f"linalg.householder_product: A is {rows}x{columns}; it must not have more columns than rows", "E_SHAPE")
     if factors.ndim < 1 or factors.shape[:-1] != array.shape[:-2] or factors.shape[-1] > columns:
-        raise bad_value(f"linalg.householder_product: tau has shape {factors.shape}; it must have that of A's batch, "
+        raise bad_value(f"linalg.householder_product: tau has shape {factors.shape}; it must have the shape of A's batch, "
                         f"{array.shape[:-2]}, and at most {columns} elements", "E_SHAPE")
     kind = numpy.result_type(array, factors)
     count = factors.shape[-1]

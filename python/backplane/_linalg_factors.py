@@ -115,7 +115,7 @@ def ldl_factor(A: Kind, *, hermitian: bool = False, out: Optional[Sequence[Out]]
     """Factors symmetric A = L D L^T, or A = L D L^H if ``hermitian``; reads the lower triangle only.
 
     A need not be positive definite. L and the blocks of D are in one matrix, and the pivots are from 1, as LAPACK's sytrf and
-    hetrf write them: those of a 2x2 block of D are two equal negative numbers.
+    hetrf write them: the pivots of a 2x2 block of D are two equal negative numbers.
 
     Shapes: A ... x n x n; LD has the same, pivots ... x n, of i32.
 

@@ -153,7 +153,7 @@ def matmul(A: Mixed, B: Next, *, out: Optional[Out] = None, settings: SettingsAr
     """Computes the matrix product, as backplane.matmul(), of mixed types too; lists are accepted.
 
     NumPy computes the product of integers and bools of any library, and of its own objects and long doubles, because no math
-    library has it. Those of 8 bits wrap to 8 bits here; backplane.matmul() sums them in int32 and is otherwise the same.
+    library has it. Integers of 8 bits wrap to 8 bits here; backplane.matmul() sums them in int32 and is otherwise the same.
 
     Shapes: A ... x m x k, or k; B ... x k x n, or k; the result ... x m x n, without the dimension of a vector.
 
@@ -198,7 +198,7 @@ def _matrix_power_numpy(given: Tuple[Any, ...], n: int) -> Any:
     return power
 
 
-# For integers, bools, objects and long doubles. Programs may replace the functions of numpy.linalg by those of this package, so
+# For integers, bools, objects and long doubles. Programs may replace the functions of numpy.linalg by this package's, so
 # they are not called if a few operators do.
 _BY_NUMPY: Dict[str, Callable[[Tuple[Any, ...], int], Any]] = {
     "vecdot": _vecdot_numpy,
@@ -260,7 +260,7 @@ def _number(op: str, name: str, value: Any) -> int:
 
 @_chain
 def matrix_power(A: Mixed, n: int, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
-    """Computes A to an integer power by repeated squaring; 0 gives the identity, a negative power that of the inverse.
+    """Computes A to an integer power by repeated squaring; 0 gives the identity, a negative power a power of the inverse.
 
     Shapes: A ... x n x n; the result has the same.
 

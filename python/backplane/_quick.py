@@ -42,7 +42,7 @@ def described(
     flags: Tuple[str, ...] = (),
     unless: Tuple[Any, Any] = (None, None),
 ) -> Tuple[Any, ...]:
-    """Returns the frequent form of a function that calls.h describes: the arrays that it takes, of which the first ``least`` are needed, its
+    """Returns the frequent form of a function that calls.h describes: the arrays that it takes (the first ``least`` are needed), its
     parameters, and the flags that a call may give. It is not taken if the dict ``unless[0]`` has another value than False under the name
     ``unless[1]``."""
     return (name, arrays, least, "output", parameters, flags, *unless)

@@ -233,7 +233,7 @@ def element_size(self: _core.Tensor) -> int:
 
 
 def stride(self: _core.Tensor, dim: Optional[int] = None) -> Any:
-    """Returns the strides in elements, or that of one dimension."""
+    """Returns the strides in elements, or the stride of one dimension."""
     steps = tuple(step // element_size(self) for step in self.strides)
     return steps if dim is None else steps[place_of(dim, self.ndim)]
 

@@ -34,7 +34,7 @@ def default_device() -> Optional[device]:
 
 class device:
     """A device by name: ``device("cpu")``, ``device("opencl", 0)``, ``device("cuda:1")``. It is a name only: the device need not
-    exist. ``backplane.devices()`` lists those of this machine. In ``with device(...)``, tensors that the thread makes without
+    exist. ``backplane.devices()`` lists the devices of this machine. In ``with device(...)``, tensors that the thread makes without
     ``device`` are on it.
 
     >>> with device("cpu"):
@@ -131,7 +131,7 @@ _NAMES = (
 
 
 class _Absent:
-    """torch.Tensor of the stand-in, of which no object is an instance: libraries that look for tensors of torch find none."""
+    """torch.Tensor of the stand-in. No object is an instance of it: libraries that look for tensors of torch find none."""
 
 
 class _Torch(ModuleType):

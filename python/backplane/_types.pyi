@@ -59,7 +59,7 @@ Kind = Any
 Next = Any
 """The array that decides if the one before is only a buffer."""
 Pair = Any
-"""One of two arrays, the first of which decides. A number takes the type of the other."""
+"""One of two arrays; the first one decides. A number takes the type of the other."""
 Mixed = Any
 """As Kind, but NumPy computes integers, so that the result of a Tensor or a buffer may be one of NumPy."""
 Steps = Any

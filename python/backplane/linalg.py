@@ -1,14 +1,14 @@
 """Linear algebra with the names, arguments and results of torch.linalg, numpy.linalg and the array API standard.
 
-A matrix is the last two dimensions of an array; the dimensions before them are a batch, each element of which is an item.
-Arrays are those of NumPy and torch, or any object with the buffer protocol or DLPack, of f32, f64, c64 or c128 and any strides.
+A matrix is the last two dimensions of an array; the dimensions before them are a batch, and each element of the batch is an item.
+Arrays are NumPy's and torch's, or any object with the buffer protocol or DLPack, of f32, f64, c64 or c128 and any strides.
 Lists and numbers become NumPy arrays. NumPy arrays of integers, and of mixed types, are converted as in NumPy: integers to float64.
 Results are of the array type of the first input. ``out`` receives the result, or a tuple of arrays if there are several.
 Functions that run on a library also accept ``settings``, a dict of dotted names or backplane.Options, for this call only.
 ``backplane.explain(backplane.linalg.svd, a)`` returns which library would run the call.
 
 If torch and NumPy differ, the function is torch's: ``qr`` returns Q and R in every mode, ``svd`` always returns three arrays, and
-``solve`` treats B as a batch of vectors if its shape is that of A without the last dimension.
+``solve`` treats B as a batch of vectors if its shape is A's without the last dimension.
 
 If an operation fails on an item, it raises LinAlgError with the item's index; the ``_ex`` functions return an ``info`` instead.
 It is also a numpy.linalg.LinAlgError if NumPy has been imported. NaN and infinity in the input raise it too: see
@@ -546,7 +546,7 @@ def matrix_norm(
 
     axis and keepdims are other names of dim and keepdim.
 
-    Shapes: A of two or more dimensions; the result lacks those of ``dim``, or has them with size 1 for ``keepdim``.
+    Shapes: A of two or more dimensions; the result lacks the dimensions in ``dim``, or has them with size 1 for ``keepdim``.
     Errors: BadValueError: dtype is given
 
     >>> float(backplane.linalg.matrix_norm(np.array([[3.0, 0.0], [0.0, 4.0]])))

@@ -1,4 +1,4 @@
-/* calls.c - runs calls that take any number of arrays and have one result: those of contract.c and products.c. */
+/* calls.c - runs calls that take any number of arrays and have one result: the calls of contract.c and products.c. */
 #include "core.h"
 
 void core_call_begin(core_call *of, core_state *state, bool explains) {

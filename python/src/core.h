@@ -335,7 +335,7 @@ unsigned core_call_access(const core_call *of);   /* to operands that are read *
 bool core_call_out(core_call *of, PyObject *out); /* takes the caller's array as result; false with an exception set */
 
 /* Runs an operation without the interpreter's lock. Returns the result, or None if it is in the caller's array. On
- * failure the exception is set: its reasons are those of `explain`, which like `run` gets the call. */
+ * failure the exception is set: its reasons come from `explain`, which like `run` gets the call. */
 PyObject *core_call_run(core_call *of, bp_status (*run)(core_call *call), core_explainer explain);
 void core_call_release(core_call *of);
 
@@ -494,13 +494,13 @@ typedef struct core_asking {
     core_state *state;
     const char *expression; /* NULL: sublist form */
     PyObject *bytes;        /* owns `expression` */
-    const int32_t **lists;  /* labels of each operand */
+    const int **lists;      /* labels of each operand */
     int *list_counts;
     int output_count;
-    const int32_t *output;
+    const int *output;
     bp_einsum_search search; /* struct_size is 0 if no search parameters were given */
-    int32_t *labels;         /* memory of `lists` and `output` */
-    int32_t *path, *path_counts;
+    int *labels;             /* memory of `lists` and `output` */
+    int *path, *path_counts;
 } core_asking;
 
 /* `words` is None, or a tuple of labels, output, strategy, minimize, memory_limit, trials, seconds, seed, work and

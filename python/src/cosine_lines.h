@@ -141,7 +141,7 @@ static void NAMED(unpack_4, SUFFIX)(const cosine *of, const REAL *restrict packe
  * The line x and its mirror images continue as x, -x reversed, -x, x reversed. From n/2 on, every fourth element of
  * this is one of x, each once, with a sign. With y as these n elements and Y as their Fourier transform, 2 * sum(x[j] *
  * cos(pi * (2*k+1) * (2*j+1) / (4*n))) = 2 * sum(y[i] * cos(pi * (2*k+1) * (1/4 + 2*i/n))), which is sqrt(2) * (+-Re
- * Y[2*k+1] +- Im Y[2*k+1]). The signs are those of the cosine and sine of pi * (2*k+1) / 4. */
+ * Y[2*k+1] +- Im Y[2*k+1]). The signs are the signs of the cosine and sine of pi * (2*k+1) / 4. */
 
 static void NAMED(pack_odd_4, SUFFIX)(const cosine *of, const REAL *restrict line, REAL *restrict packed) {
     const int64_t n = of->n, step = of->sine ? -1 : 1;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Names of fields in the package, where they are not those of the struct. */
+/* Names of fields in the package, where they differ from the struct's. */
 static const char *const renamed[][2] = {
     {"pass", "pass_"},
     {"kernel", "kernel_size"},

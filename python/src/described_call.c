@@ -263,17 +263,17 @@ static bool find_shape(described_call *of, const bp_call_field *field, DLTensor 
     return true;
 }
 
-/* Reads the shape of a result, such as `input_size`. Its type is that of the first array. */
+/* Reads the shape of a result, such as `input_size`. Its type is the first array's. */
 static bool read_shape(described_call *of, const bp_call_field *field, PyObject *size, DLTensor *result) {
     char name[32];
-    const char *gradient = strstr(field->name, "_gradient"); /* the size is that of the tensor by which it is */
+    const char *gradient = strstr(field->name, "_gradient"); /* it has the size of the tensor by which it is */
     PyOS_snprintf(name, sizeof name, "%.*s_size",
                   (int)(gradient ? (size_t)(gradient - field->name) : strlen(field->name)), field->name);
     result->dtype = of->arrays[0].tensor.dtype;
     return core_numbers(of->state, size, name, result->shape, &result->ndim);
 }
 
-/* Makes the next result. Its type of arrays is that of the first array that was given. */
+/* Makes the next result. It is an array of the same kind as the first one that was given. */
 static bool make_result(described_call *of, const bp_call_field *field, PyObject *size, bool runs) {
     const operand *first = &of->arrays[0];
     const int i = of->result_count;

@@ -39,21 +39,21 @@ static void *allocate_each(Py_ssize_t count, size_t each) {
 }
 
 /* Converts a whole number to int32. Returns false with an exception set. */
-static bool small_number(core_state *state, PyObject *number, const char *what, int32_t *value) {
+static bool small_number(core_state *state, PyObject *number, const char *what, int *value) {
     int overflow;
     long long wide = PyLong_AsLongLongAndOverflow(number, &overflow);
     if (wide == -1 && PyErr_Occurred()) {
         return false;
     }
-    if (overflow || wide < INT32_MIN || wide > INT32_MAX) {
+    if (overflow || wide < INT_MIN || wide > INT_MAX) {
         core_refuse(state, state->bad_value, BP_E_OVERFLOW, "einsum: %s %R does not fit 32 bits", what, number);
         return false;
     }
-    *value = (int32_t)wide;
+    *value = (int)wide;
     return true;
 }
 
-static bool read_tuple(core_asking *a, PyObject *tuple, const char *what, int32_t *to) {
+static bool read_tuple(core_asking *a, PyObject *tuple, const char *what, int *to) {
     for (Py_ssize_t i = 0; i < PyTuple_Size(tuple); i++) {
         if (!small_number(a->state, PyTuple_GetItem(tuple, i), what, &to[i])) {
             return false;
@@ -91,7 +91,7 @@ static bool read_path(core_asking *a, PyObject *path) {
     a->path_counts = a->path ? allocate_each(steps, sizeof *a->path_counts) : NULL;
     for (Py_ssize_t i = 0; a->path_counts && i < steps; i++) {
         PyObject *step = PyTuple_GetItem(path, i);
-        a->path_counts[i] = (int32_t)PyTuple_Size(step);
+        a->path_counts[i] = (int)PyTuple_Size(step);
         if (!read_tuple(a, step, "position", a->path + at)) {
             return false;
         }

@@ -34,7 +34,7 @@ static const core_exchange_api *api_in(PyObject *capsule) {
     return usable ? api : NULL;
 }
 
-/* Looks in the type's own attributes, not in those of its bases. */
+/* Looks in the type's own attributes, not in its bases'. */
 static const core_exchange_api *api_of(PyTypeObject *type) {
     static const char name[] = "__dlpack_c_exchange_api__";
     PyObject *attributes = PyObject_GetAttrString((PyObject *)type, "__dict__");

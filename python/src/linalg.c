@@ -172,7 +172,7 @@ static bool read_inputs(calculation *of, PyObject *inputs, PyObject *dim) {
         if (!core_operand(of->state, &of->arrays[i], PyTuple_GetItem(inputs, i), name, access_of(of))) {
             return false;
         }
-        of->call.operand[i] = &of->arrays[i].tensor;
+        of->call.input[i] = &of->arrays[i].tensor;
     }
     return of->call.op == BP_OP_VECTOR_NORM ? read_reduced(of, dim) : move_dims(of, dim);
 }
@@ -217,7 +217,7 @@ static bool library_failed(const calculation *of, bp_status status) {
     return status != BP_OK;
 }
 
-/* The array's type is that of the first input which decides one. The tensor keeps a copy of the shape. */
+/* The first input that decides an array's type decides this one's. The tensor keeps a copy of the shape. */
 static bool make_array(calculation *of, int index, bp_dtype dtype, int ndim, const int64_t *shape) {
     const operand *inputs[BP_LINALG_OPERANDS];
     for (int i = 0; i < of->inputs; i++) {
@@ -235,7 +235,7 @@ static bool make_output(calculation *of, int index) {
     bp_dtype dtype;
     int ndim;
     int64_t shape[BP_MAX_NDIM];
-    if (library_failed(of, bp_linalg_shape(&of->call, index, &dtype, &ndim, shape))) {
+    if (library_failed(of, bp_linalg_shape(&of->call, index - of->inputs, &dtype, &ndim, shape))) {
         return false;
     }
     if (of->keepdim) {
@@ -260,7 +260,7 @@ static bool make_empty(calculation *of, int index) {
     int ndim;
     int64_t shape[BP_MAX_NDIM];
     call.mode = call.op == BP_OP_QR ? BP_QR_REDUCED : BP_LSTSQ_GELSD;
-    return !library_failed(of, bp_linalg_shape(&call, index, &dtype, &ndim, shape)) &&
+    return !library_failed(of, bp_linalg_shape(&call, index - of->inputs, &dtype, &ndim, shape)) &&
            make_array(of, index, dtype, 1, nothing);
 }
 
@@ -298,7 +298,7 @@ static bool read_outputs(calculation *of, PyObject *outputs) {
         if (of->keepdim && !drop_dims(of, index)) {
             return false;
         }
-        of->call.operand[index] = &of->results[index];
+        of->call.output[i] = &of->results[index];
     }
     return true;
 }

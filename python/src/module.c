@@ -85,7 +85,7 @@ static PyMethodDef functions[] = {
      "gemm(a, b, /, c=None, *, alpha=1.0, beta=0.0, transform_a='as_is', transform_b='as_is', settings=None)\n--\n\n"
      "Computes alpha * op(a) @ op(b) + beta * c, the BLAS operation for any strides.\n\n"
      "``transform_a`` and ``transform_b`` are as_is, transpose, conjugate_transpose or conjugate. All arrays have\n"
-     "rank 2, or rank 2 plus batch dimensions; those of a and b broadcast. ``c`` is overwritten in place and\n"
+     "rank 2, or rank 2 plus batch dimensions; a's and b's broadcast. ``c`` is overwritten in place and\n"
      "returned. Without it, the result is a new array and beta must be 0. If beta is 0, c is not read. For real\n"
      "matrices alpha and beta must be real. Types, strides, results and settings are as in matmul().\n\n"
      ">>> gemm(np.eye(2), np.ones((2, 2)), np.ones((2, 2)), alpha=2.0, beta=1.0)\n"

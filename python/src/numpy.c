@@ -33,7 +33,7 @@ typedef unsigned (*numpy_version)(void);
 typedef PyObject *(*numpy_new)(PyTypeObject *type, int ndim, const Py_ssize_t *shape, int number,
                                const Py_ssize_t *strides, void *data, int itemsize, int flags, PyObject *prototype);
 
-/* NumPy's numbers of element types, which are those of C: `long` is 7, `long long` 9. */
+/* NumPy's numbers of element types, which follow C's types: `long` is 7, `long long` 9. */
 enum { NUMPY_FLOAT = 11, NUMPY_TYPES = 24 };
 #define INTEGER(code, type)                                                                                            \
     { code, 8 * sizeof(type), 1 }

@@ -74,7 +74,8 @@ static bp_status norm_run(quick_call *of) {
                                  .op = BP_OP_VECTOR_NORM,
                                  .mode = BP_NORM_P,
                                  .order = 2,
-                                 .operand = {of->tensors[0], &of->result}};
+                                 .input = {of->tensors[0]},
+                                 .output = {&of->result}};
     return bp_linalg_run(NULL, &call);
 }
 
@@ -274,7 +275,7 @@ static bool find_kind(quick *self, const char *kind, const char *name) {
     return false;
 }
 
-/* Keeps the name and the text, of which the method has the addresses. */
+/* Keeps the name and the text, because the method has their addresses. */
 static bool keep_texts(quick *self, PyObject *name, PyObject *text) {
     self->name = core_bytes(self->state, name, "name");
     self->text = core_bytes(self->state, text, "text");

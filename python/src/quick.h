@@ -12,7 +12,7 @@ typedef struct quick_call {
     operand arrays[QUICK_ARRAYS];
     const DLTensor *tensors[QUICK_ARRAYS + 1]; /* the result after the arrays */
     int count, wanted;                         /* arrays that were read, and that must be */
-    int number;                                /* of the function among those of its kind */
+    int number;                                /* of the function among all of its kind */
     int axis, axis_count;
     const int *axes; /* NULL: all */
     bool keeps;

@@ -310,7 +310,7 @@ int core_tensor_to_bool(PyObject *object) {
 
 /* ---- Writing ---- */
 
-/* A number in memory, in a type that bp_tensor_copy() converts to that of the tensor. */
+/* A number in memory, in a type that bp_tensor_copy() converts to the tensor's type. */
 typedef union number {
     double real[2];
     uint64_t whole;
@@ -490,7 +490,7 @@ static int write_array(core_state *state, const tensor *to, PyObject *value) {
     } else if (broadcast(&source, to)) {
         result = copy_into(state, to, &source.tensor);
     } else {
-        core_refuse(state, state->bad_value, BP_E_SHAPE, "value: its shape does not broadcast to that of the index");
+        core_refuse(state, state->bad_value, BP_E_SHAPE, "value: its shape does not broadcast to the index's shape");
     }
     core_operand_release(&from);
     return result;

@@ -132,7 +132,7 @@ size_t bp__file_make_shared_folder(const char *path);
 /* Returns whether the first `length` bytes of a path name a directory; true if `length` is 0. */
 bool bp__is_folder(const char *path, size_t length);
 /* Writes the path of a directory of the user: the value of the XDG variable, or else `below_home` in $HOME. *given is
- * the length of the part that is never made: the directory above that of the variable, or $HOME. Returns false if
+ * the length of the part that is never made: the parent of the variable's directory, or $HOME. Returns false if
  * neither variable holds an absolute path, or if the path is too long. */
 bool bp__user_folder(const char *variable, const char *below_home, char *path, size_t size, size_t *given);
 /* Calls write(). A file that would grow beyond RLIMIT_FSIZE gives an error (EFBIG) and does not raise SIGXFSZ. */
@@ -153,7 +153,7 @@ const char *bp__env(const char *name); /* NULL if unset or empty */
 /* Calls `visit` for each variable whose name starts with `head`. The value may be empty; a name longer than 255 bytes
  * is cut. Stops when `visit` returns false. */
 void bp__env_walk(const char *head, bool (*visit)(void *user, const char *name, const char *value), void *user);
-/* Calls call(user), and then removes those of the named variables that it added. `names` ends with NULL, after at most
+/* Calls call(user), and then removes the named variables that it added. `names` ends with NULL, after at most
  * 64 names. Another thread must not read the environment meanwhile, as with setenv(). */
 void bp__env_keep_unset(const char *const *names, void (*call)(void *user), void *user);
 

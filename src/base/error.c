@@ -2,7 +2,7 @@
  *
  * The thread-local storage of a library opened late must fit a small area that the loader reserves. A thread therefore
  * stores short messages in place and long ones on the heap. If the heap allocation fails, a long message is cut; the
- * status is never lost. All long messages are in one list, so that bp_reset() can free those of every thread.
+ * status is never lost. All long messages are in one list, so that bp_reset() can free the messages of every thread.
  */
 #include "base/base.h"
 #include "base/locks.h"

@@ -117,7 +117,7 @@ static bool is_slow(work *w, const bp__class *class) {
     return value && !bp__text_starts(value, "times ");
 }
 
-/* Returns those of the classes that the candidate offers and that have no record. */
+/* Returns the classes in the set that the candidate offers and that have no record. */
 static bp__class_set missing(work *w, const bp__class_set *wanted) {
     bp__class_set classes = {{0}};
     for (int class = 0; class < BP__CLASSES; class ++) {
@@ -189,7 +189,7 @@ static bp_status measure_group(work *w, const bp__calibrated *candidate, const b
     return BP_OK;
 }
 
-/* Returns the classes that are measured in the process that measures `class`: the first ones, or those of one
+/* Returns the classes that are measured in the process that measures `class`: the first ones, or all of one
  * operation, some of one type only. */
 static bp__class_set group_of(int class) {
     const bp__class *own = &bp__classes[class];

@@ -1,4 +1,4 @@
-/* calibration.h - measures how long candidates take, keeps the times, and predicts those of other sizes.
+/* calibration.h - measures how long candidates take, keeps the times, and predicts times of other sizes.
  *
  * The helper program measures one candidate at a time (measure/), over the lattices of classes.h. The times are kept in
  * a file of the cache directory, so that later processes need no measurement. A record is valid for one state of the
@@ -43,8 +43,8 @@ typedef struct bp__calibration_request {
 
 /* Measures the wanted classes that a candidate offers and that have no record, and stores their times. Nothing is
  * measured if nothing can be stored. If something was to be measured, all times are loaded and *changed is true.
- * Errors: BP_E_NO_MEMORY; and, after times were loaded, BP_E_BUSY (another process measures) and those of bp__store_put
- * and of the helper program. */
+ * Errors: BP_E_NO_MEMORY; and, after times were loaded, BP_E_BUSY (another process measures) and the errors of
+ * bp__store_put and of the helper program. */
 bp_status bp__calibration_measure(bp__calibrated *candidates, int count, const bp__calibration_request *request,
                                   bool *changed);
 

@@ -20,7 +20,7 @@
 
 enum { BP__BATCH_ITEMS = 64 }; /* of a product of the variant BATCHED */
 
-/* The variants of classes of times. Classes of ratios have those of their families. */
+/* The variants of classes of times. Classes of ratios have the variants of their families. */
 typedef enum bp__variant {
     BP__VARIANT_PLAIN, /* the base class of a type */
     BP__VARIANT_TRANSPOSED_A,
@@ -45,7 +45,7 @@ typedef struct bp__class {
 } bp__class;
 
 /* Rows for the other floating types, each over a coarse lattice: measuring these takes less time. The name of a class
- * is that of the operation, the type, and what else it varies. */
+ * has the operation, the type, and what else it varies. */
 #define BP__CLASS_OF_TYPE(text, operation, type, of_lattice, ...)                                                      \
     {.name = text, .op = operation, .dtype = type, .lattice = of_lattice, __VA_ARGS__},
 #define BP__CLASSES_OF_TYPES(text, more, operation, of_lattice, ...)                                                   \
@@ -56,7 +56,7 @@ typedef struct bp__class {
 enum { BP__CLASSES = 165 };
 extern const bp__class bp__classes[BP__CLASSES]; /* ops/classes.c makes it from the families' lists */
 
-/* Whether the class has the times of plain calls, to which those of the variants are compared. */
+/* Whether the class has the times of plain calls, to which the times of the variants are compared. */
 static inline bool bp__class_is_base(const bp__class *class) {
     return class->times && class->variant == BP__VARIANT_PLAIN;
 }

@@ -50,8 +50,9 @@ int bp__read_times(const char *text, double *times, int most);
 
 /* ---- curves.c ---- */
 
-/* Reads the curve of a class from a record. The processor's speed is corrected to that of `reference`. `native` has the
- * record and the curve of native in the same class; both may be NULL. Returns false if the record has no times. */
+/* Reads the curve of a class from a record. The processor's speed is corrected to the speed of `reference`. `native`
+ * has the record and the curve of native in the same class; both may be NULL. Returns false if the record has no times.
+ */
 bool bp__curve_read(bp__curve *curve, const bp__class *class, const bp__calibrated *candidate,
                     const bp__measured *measured, const bp__measured *reference, const bp__measured *native,
                     const bp__curve *native_curve);

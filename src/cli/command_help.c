@@ -175,7 +175,7 @@ static const cli_option options[] = {
 
 const cli_command command_help = {
     .name = "help",
-    .summary = "Show this help, or that of a command.",
+    .summary = "Show this help, or the help of a command.",
     .operands = "[COMMAND]",
     .details = "",
     .most = 1,

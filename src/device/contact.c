@@ -145,7 +145,7 @@ __attribute__((noinline)) static bp_status read_failure(bp__runtime *row, const 
     return set_reason(row, status == BP_E_NOT_FOUND ? BP_DEVICE_NO_LIBRARY : BP_DEVICE_BROKEN, reason);
 }
 
-/* Reads a report. *text is that of all facts, if there are devices; it must be freed. */
+/* Reads a report. *text has all facts, if there are devices; it must be freed. */
 static bp_status take_report(bp__runtime *row, char *report, bp__text *text, bp_device_info **devices, int *count) {
     outcome found = {0};
     read_report(&found, report);

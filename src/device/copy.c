@@ -72,7 +72,7 @@ static bool step(const bp__copy_layout *layout, int outer, int64_t *index, bp_tr
     return false;
 }
 
-/* Enqueues a copy between two tensors of which one is on the queue's device. With `now`, waits for its end. `staging`
+/* Enqueues a copy between two tensors; one is on the queue's device. With `now`, waits for its end. `staging`
  * is freed after the last command. */
 static bp_status enqueue(const copy *c, bp_queue *queue, bool now, void *staging) {
     bp__copy_layout layout;
@@ -272,7 +272,7 @@ static bp_status check_queue(const copy *c, const bp_queue *queue) {
     return BP_OK;
 }
 
-/* Returns the given queue if it is one of the device, else that of the thread. */
+/* Returns the given queue if it is one of the device, else the thread's queue. */
 static bp_status queue_on(bp__device *device, bp_queue *given, bp_queue **queue) {
     if (given && given->device == device) {
         *queue = given;

@@ -48,7 +48,7 @@ void bp__queue_end(bp_queue *queue);
 /* Notes that a run was enqueued. Takes the event of its last command, also if it fails; the failure of the command is
  * reported at the next wait. Errors: BP_E_NO_MEMORY (the command has ended then). */
 bp_status bp__queue_enqueued(bp_queue *queue, void *event);
-/* Makes later commands of the queue wait for events. Errors: those of bp_event_wait(). */
+/* Makes later commands of the queue wait for events. Errors: as for bp_event_wait(). */
 bp_status bp__queue_after(bp_queue *queue, bp_event *const *events, size_t count);
 
 /* Takes a block of at least `size` bytes (not 0) from the device's pool, for commands of this queue only, and gives it

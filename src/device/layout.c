@@ -12,7 +12,7 @@ static void put_in_order(bp__copy_layout *layout, bp__copy_dim dim) {
     layout->dims[at] = dim;
 }
 
-/* Merges neighbours of which one continues the other in both tensors. */
+/* Merges neighbours if one continues the other in both tensors. */
 static void merge(bp__copy_layout *layout) {
     int kept = 0;
     for (int i = 0; i < layout->count; i++) {

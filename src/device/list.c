@@ -1,4 +1,4 @@
-/* list.c - keeps the list of devices: the host, those of all runtimes, and those loaded from descriptions.
+/* list.c - keeps the list of devices: the host, the devices of all runtimes, and devices loaded from descriptions.
  *
  * The list is made by the first function that needs another device than the host. It and its devices do not move until
  * bp_reset(), so that readers need no lock. The facts come from the child process (contact.c): making the list opens no
@@ -18,7 +18,7 @@
 typedef struct list {
     bp__runtime *runtimes;
     int runtime_count;
-    bp__device **devices; /* in the order of their entries; also those of runtimes without a device */
+    bp__device **devices; /* in the order of their entries; also the entries of runtimes without a device */
     int count, capacity;
 } list;
 
@@ -469,8 +469,8 @@ static bp_status not_found(list *all, const char *id) {
     return bp__fail(BP_E_NOT_FOUND, "there is no device '%.64s'%s%s", id, *near ? "; " : "", near);
 }
 
-/* Returns whether a device has this name: as its id or uuid (rank 0), that of its runtime if it is ready (1), or that
- * of its runtime (2). */
+/* Returns whether a device has this name: as its id or uuid (rank 0), its runtime's name if it is ready (1), or its
+ * runtime's name (2). */
 static bool has_name(const bp__device *device, const char *id, int rank) {
     const bp_device_info *info = &device->info;
     if (info->index < 0) {

@@ -173,7 +173,7 @@ struct bp_queue {
     atomic_int users;        /* the program, threads, events */
     bp_queue *next;          /* of the device */
     pthread_mutex_t run;     /* recursive */
-    bool uncovered;          /* under `run`: a provider may have enqueued commands of which no event is known */
+    bool uncovered;          /* under `run`: a provider may have enqueued commands, and no event of them is known */
     int depth;               /* under `run`: begun runs */
     char text[BP__RUN_TEXT]; /* under `run`: the current one */
     bp__block *taken;        /* under `run`: workspaces */
@@ -211,7 +211,7 @@ bp_status bp__queue_usable(const bp_queue *queue);
 bp_status bp__device_quiesce(bp__device *device);
 /* Closes queues that are held no more and whose work has ended. The caller holds the device's mutex. */
 void bp__queues_sweep(bp__device *device);
-/* Examines the commands of all queues, and returns the serial of the oldest one that has not ended, but for those of
+/* Examines the commands of all queues, and returns the serial of the oldest one that has not ended, except commands of
  * `except`. The caller holds the device's mutex. */
 uint64_t bp__queues_oldest(bp__device *device, const bp_queue *except, bool look);
 /* Takes the failure that is known by now. */
@@ -239,7 +239,7 @@ struct bp__block {
     void *base;
     uint64_t size;
     uint64_t serial; /* it may be used again when the commands up to this one have ended */
-    uint64_t queue;  /* number of the queue that used it, of which nothing need be awaited; 0: any may have */
+    uint64_t queue;  /* number of the queue that used it, whose commands need not be awaited; 0: any may have */
     int class;
 };
 

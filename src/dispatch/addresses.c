@@ -23,7 +23,7 @@ static bool has_elements(const bp__elements *e) {
 }
 
 /* Returns whether the operand has elements. Outputs are not repeated, so that one with stride 0 lacks the dimension, as
- * the gradient by a weight lacks that of the batch. An input may have it. */
+ * the gradient by a weight lacks the batch's dimension. An input may have it. */
 static bool describe(const bp__address_source *source, int operand, bp__elements *elements) {
     elements->dtype = BP_DTYPE_NONE;
     elements->ndim = 0;

@@ -22,7 +22,7 @@ typedef struct bp__address_pair {
 } bp__address_pair;
 
 typedef struct bp__addresses {
-    bool handles;     /* bases are handles, of which only offsets can be compared */
+    bool handles;     /* bases are handles: only offsets can be compared */
     bool two_and_one; /* two inputs, one output, all with elements, and none may be shared */
     int32_t place;
     int count, pair_count;
@@ -106,8 +106,8 @@ static inline bool bp__addresses_good(const bp__addresses *a, const bp_operand *
     return wrong == 0;
 }
 
-/* Refuses addresses: BP_E_ARGUMENT (NULL), BP_E_LAYOUT (not aligned), BP_E_OVERLAP. Operands of which `packed` (may be
- * NULL) has a packed form are not read, and not checked. */
+/* Refuses addresses: BP_E_ARGUMENT (NULL), BP_E_LAYOUT (not aligned), BP_E_OVERLAP. Operands that `packed` (may be
+ * NULL) has in a packed form are not read, and not checked. */
 bp_status bp__addresses_check(const bp_plan *plan, const bp_operand *operands, const bp_packed *const *packed);
 
 /* Refuses the address of one operand: BP_E_ARGUMENT, BP_E_LAYOUT. `call` is the function's name in the message. */

@@ -145,7 +145,7 @@ static void collect_offers(bp__choice *choice, bp__candidate *candidate, const c
     candidate->provider->accept(candidate->instance, &choice->asked, &c.base);
 }
 
-/* Whether the limits of memory refuse all of a candidate's offers, from `first` on, of which some have several threads.
+/* Whether the limits of memory refuse all of a candidate's offers, from `first` on, where some have several threads.
  */
 static bool lacks_memory_for_threads(const bp__choice *choice, int first) {
     bool several = false;

@@ -1,4 +1,5 @@
-/* failures.c - notes which algorithms of which candidates have failed for a call, so that they are not chosen again. */
+/* failures.c - notes the algorithms, and their candidates, that have failed for a call, so that they are not chosen
+ * again. */
 #include "dispatch/internal.h"
 
 /* Limit of failed algorithms of one candidate; the candidate is given up after that. Without it, a provider that

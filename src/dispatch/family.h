@@ -47,7 +47,7 @@ typedef struct bp__family_limits {
 /* A kernel that settings enable and order: an algorithm, or with NULL all that no other entry has. */
 typedef struct bp__kernel {
     const char *algorithm; /* its first word */
-    const char *name;      /* in the setting of the order; that of several kernels, if they are next to each other */
+    const char *name; /* in the setting of the order; one name of several kernels, if they are next to each other */
     bp_setting_id enabled;
 } bp__kernel;
 
@@ -143,7 +143,7 @@ enum {
 };
 
 /* All families, spelled as in BP_OP_MAP. einsum has no problem of providers. */
-#define BP__FAMILY_MAP(X) X(einsum) BP_OLDER_FAMILY_MAP(BP__FAMILY_OF_ROW, X) BP_FAMILY_MAP(BP__FAMILY_OF_ROW, X)
+#define BP__FAMILY_MAP(X) X(einsum) BP_FAMILY_MAP(BP__FAMILY_OF_ROW, X)
 #define BP__FAMILY_OF_ROW(X, family, ...) X(family)
 enum {
 #define X(name) BP__FAMILY_##name,

@@ -45,7 +45,7 @@ const char *bp__candidate_version(const bp__candidate *candidate);
 /* Sets the candidates' times from those that are stored. The caller holds the candidates' mutex. */
 bp_status bp__calibrate_load(bp__candidate *const *list, int count);
 /* Measures, and replaces the candidates' times and all cached plans if something was measured. The caller does not hold
- * the mutex. Errors: those of bp__calibration_measure. */
+ * the mutex. Errors: as bp__calibration_measure. */
 bp_status bp__calibrate_measure(bp__candidate *const *list, int count, const bp__calibration_request *request);
 /* Measures the first classes of candidates that have none. The only error is BP_E_NO_MEMORY. */
 bp_status bp__calibrate_first(bp__candidate *const *list, int count);
@@ -129,7 +129,7 @@ typedef struct bp__choice {
     char not_measured[192]; /* why the class was not measured although tuning.start=now asks for it; "": it was */
     bool short_of_memory;   /* a candidate, or several threads, had too little memory */
     int64_t since_ns;       /* when the choice began */
-    bool transferred;       /* the problem is on a device, and the offers are those of the host for copies */
+    bool transferred;       /* the problem is on a device, and the offers are the host's, for copies */
     bp_problem asked;       /* the problem that candidates evaluated; differs from the caller's if it is simulated or
                              * warn_only applies */
 } bp__choice;
@@ -212,8 +212,8 @@ typedef struct bp__failures {
     bp__text text;        /* "; 'openblas' failed: ...", appended to the reason of the choice */
 } bp__failures;
 
-/* Adds the failure of a verdict's algorithm. The first one for lack of memory on several threads, which is also that of
- * threads, is no failure of the algorithm: it is tried on one thread. */
+/* Adds the failure of a verdict's algorithm. The first one for lack of memory on several threads, which is also a lack
+ * of threads, is no failure of the algorithm: it is tried on one thread. */
 bp_status bp__failures_add(bp__failures *failures, const bp__candidate *candidate, const bp_verdict *verdict,
                            bp_status status, const char *sentence);
 /* Returns whether such a failure leads to a try on one thread. */
@@ -267,15 +267,15 @@ struct bp_plan {
     atomic_uint_least64_t runs;
     atomic_uint_least64_t due;        /* number of runs at which bp__tune_due() is called; UINT64_MAX: never */
     atomic_uint_least64_t least_ns;   /* shortest run whose time was taken; 0: none yet */
-    atomic_uint_least64_t counted_ns; /* time of its runs that was added to that of all calls */
-    double due_ns; /* what bp__tune_due() is expected to take: measuring its candidates, or making it again */
-    atomic_bool replaced;             /* the caches have, or will make, a plan with measured times */
-    bool short_of_memory;             /* it has another candidate, or fewer threads, because memory was short */
+    atomic_uint_least64_t counted_ns; /* time of its runs that was added to the time of all calls */
+    double due_ns;        /* what bp__tune_due() is expected to take: measuring its candidates, or making it again */
+    atomic_bool replaced; /* the caches have, or will make, a plan with measured times */
+    bool short_of_memory; /* it has another candidate, or fewer threads, because memory was short */
     const bp__candidate *candidate;
     int operands; /* of a run, absent ones included */
     bp_verdict verdict;
     double order_ns;     /* on the scale of estimates; under deterministic=threads, for all processors. Sums of several
-                          * plans are compared, some of which have no measured times */
+                          * plans are compared, and some have no measured times */
     double predicted_ns; /* 0 if the choice used estimates */
     bp_problem problem;
     char reason[512];
@@ -471,7 +471,8 @@ static inline bool bp__run_counted(const bp_plan *plan) {
     return BP__UNLIKELY(runs >= atomic_load_explicit(&counted->due, memory_order_relaxed));
 }
 /* Decides after a run of `ns`; may measure the class. Then the caches forget the plan, and the next call makes another
- * one. `operands` may be NULL. The caller holds a reference other than those of the caches, or uses the plan no more.
+ * one. `operands` may be NULL. The caller holds a reference other than the references of the caches, or uses the plan
+ * no more.
  */
 void bp__tune_due(const bp_plan *plan, const bp_operand *operands, double ns);
 /* Sets when the plan's class is considered for measuring. */

@@ -114,7 +114,7 @@ bp_status bp_plan_pack(bp_packed **packed, const bp_plan *plan, int operand, con
     BP__TRY(bp__needs_enter(plan, &kept));
     bp_status status = own_layout ? plan->prepared->pack(plan->prepared, operand, source, packed)
                                   : copy_plainly(plan, operand, source, packed);
-    bp__needs_leave(plan, &kept, BP_E_NO_MEMORY); /* other routines than those of a run */
+    bp__needs_leave(plan, &kept, BP_E_NO_MEMORY); /* other routines than in a run */
     if (status != BP_OK) {
         if (*packed) {
             (*packed)->destroy(*packed);

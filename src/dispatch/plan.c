@@ -173,7 +173,7 @@ static void finish(bp_plan *plan, bp_prepared *prepared) {
 }
 
 /* Returns the time of the chosen offer on the scale of estimates, so that it can be compared with operations that have
- * no measured times: its measured time relative to that of `native`, times the estimate of `native`. */
+ * no measured times: its measured time relative to `native`'s, times the estimate of `native`. */
 static double order_of(const bp__choice *choice) {
     const bp__offer *chosen = &choice->offers[choice->chosen];
     for (int i = 0; i < choice->count && choice->predicted; i++) {
@@ -297,7 +297,7 @@ bp_status bp__plan_try(const bp__choice *choice, const bp_problem *problem, bp__
         status = handle_failure(choice, problem, status, failures, refused);
         return *refused ? BP_OK : status;
     }
-    return BP_OK; /* another failure is that of a run */
+    return BP_OK; /* another failure is as in a run */
 }
 
 /* Makes one choice and one attempt. Sets *again if the attempt failed, was added to the failures, and another one may

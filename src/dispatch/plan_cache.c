@@ -50,7 +50,7 @@ static plan_cache *find_of_device(int32_t place) {
     return cache;
 }
 
-/* Returns the cache of a device. Without memory for it, that of the host. */
+/* Returns the cache of a device. Without memory for it, the host's cache. */
 static plan_cache *cache_of(bp__cache_kind kind, int32_t place) {
     plan_cache *cache = place == 0 ? &caches[kind] : find_of_device(place);
     if (cache) {
@@ -381,7 +381,7 @@ int bp_fft_plan_cache_at(bp_plan **plan, int index) {
     return plan_at(&caches[BP__CACHE_TRANSFORMS], index, plan);
 }
 
-/* Sets *cache to that of a device that exists. */
+/* Sets *cache to the cache of a device that exists. */
 static bp_status named_cache(int32_t place, plan_cache **cache) {
     bp_device_info info = {.struct_size = sizeof info};
     BP__TRY(bp_device_describe(place, &info));

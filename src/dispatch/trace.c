@@ -131,7 +131,7 @@ static void add_event(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t
     bp__json_text(&json, "plan", fresh ? "new" : "hit");
     bp__json_text(&json, "status", bp_status_name(status));
     if (plan->problem.place != 0) {
-        bp__json_bool(&json, "queued", true); /* the times are those of enqueueing */
+        bp__json_bool(&json, "queued", true); /* the times are of enqueueing */
     }
     bp__json_close(&json, '}');
     bp__json_close(&json, '}');

@@ -5,7 +5,7 @@
 #include "dispatch/internal.h"
 #include "tuning/tuning.h"
 
-/* Describes the operands of a problem: those of bp__family.elements, and what bp__measuring adds. Errors:
+/* Describes the operands of a problem: what bp__family.elements says, and what bp__measuring adds. Errors:
  * BP_E_UNSUPPORTED (nothing is computed), BP_E_NO_MEMORY. */
 bp_status bp__trial_describe(bp__trial *trial, const bp_problem *problem);
 

@@ -6,8 +6,8 @@
  * namespace. So it reads the hooks library through its link map, writes the program's own routine into an entry there,
  * and returns the address of that entry's stub.
  *
- * Bindings whose caller is a math library, an OpenMP runtime or Backplane are left alone. The width of integers is that
- * of the name, or else that of the object that defines it.
+ * Bindings whose caller is a math library, an OpenMP runtime or Backplane are left alone. The width of integers follows
+ * from the name, or else from the object that defines it.
  */
 #define _GNU_SOURCE
 #include "dropin/files.h"
@@ -219,7 +219,7 @@ static struct {
 static int is_probe;                   /* the program is Backplane's own helper, which calls each library itself */
 static const struct link_map *program; /* it is opened before the hooks library */
 
-/* Routines of which any math library, or any program with its own copy of one, defines at least one. */
+/* Routines: any math library, or any program with its own copy of one, defines at least one of them. */
 static const char *const typical[] = {"dgemm_",       "sgemm_",        "cblas_dgemm",       "cblas_sgemm",
                                       "dgemm_64_",    "dgemm_64",      "dgetrf_",           "sgetrf_",
                                       "dgetrf_64_",   "dsyevd_",       "scipy_dgemm_",      "scipy_dgemm_64_",

@@ -1,4 +1,4 @@
-/* call.c - makes a call of which the routine is known: through Backplane if it is large enough, else by the routine. */
+/* call.c - makes a call whose routine is known: through Backplane if it is large enough, else by the routine. */
 #include "dropin/backplane.h"
 #include "dropin/entry.h"
 #include "dropin/library.h"
@@ -86,8 +86,8 @@ bp__dropin_deed bp__dropin_deed_of(int routine, const bp__dropin_target *target)
 
 /* ---- Calls ---- */
 
-/* Finds the libraries and their measured times before the first recorded call that needs them, so that its time is that
- * of the call. The chosen library is opened by the call itself: another one would start threads that no call uses.
+/* Finds the libraries and their measured times before the first recorded call that needs them, so that its time is the
+ * call's own. The chosen library is opened by the call itself: another one would start threads that no call uses.
  * Threads that come meanwhile do the same, and wait for the first one's list here. */
 static void discover(void) {
     static bool done;

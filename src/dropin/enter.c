@@ -1,7 +1,7 @@
 /* enter.c - passes a call between assembly and C without a loss: every register argument, the stack, both kinds of
  * results.
  *
- * The layout is that of bp__dropin_frame (internal.h): 0 integers, 48 vectors, 176 rax, 184 stack, 192 result,
+ * The layout is as in bp__dropin_frame (internal.h): 0 integers, 48 vectors, 176 rax, 184 stack, 192 result,
  * 208 vector_result, 240 caller. Its size is 248, so 256 bytes keep the stack aligned.
  */
 #include "dropin/internal.h"

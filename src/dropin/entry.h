@@ -83,7 +83,7 @@ typedef struct bp__dropin_target {
  * loader does with a missing symbol. */
 void bp__dropin_choose(const bp__dropin_slot *slot, bp__dropin_target *target);
 
-/* Calls a complex function whose way to return its result is not that of the program. */
+/* Calls a complex function whose way to return its result differs from the program's. */
 void bp__dropin_convert(const bp__dropin_slot *slot, bp__dropin_frame *frame, const bp__dropin_target *target);
 
 /* Returns whether the routine is a function with a complex result. */

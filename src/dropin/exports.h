@@ -1,6 +1,6 @@
 /* exports.h - has the macros that give stubs the names of routines.
  *
- * A name with 32-bit integers, and those of its 64-bit form: dgemm_, dgemm_64_ and dgemm_64; cblas_dgemm,
+ * A name with 32-bit integers, and the names of its 64-bit form: dgemm_, dgemm_64_ and dgemm_64; cblas_dgemm,
  * cblas_dgemm64_ and cblas_dgemm_64. FFTW's names have one form, and those for Fortran two: dfftw_execute_ and
  * dfftw_execute__.
  */

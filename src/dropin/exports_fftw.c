@@ -12,7 +12,7 @@ BP__DROPIN_FFTW_FORTRAN(BP__EXPORT_FFTW_FORTRAN)
 /* clang-format on */
 
 /* FFTW's public data. They describe this library, because which one runs the plans is known at the first call only. A
- * program has a copy of the size that the text had when it was linked, which is usually that of "fftw-3.3.10-sse2-avx".
+ * program has a copy of the size that the text had when it was linked, usually the size of "fftw-3.3.10-sse2-avx".
  */
 enum { USUAL = 21 };
 #define TEXT(name, text)                                                                                               \

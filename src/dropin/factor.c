@@ -61,7 +61,6 @@ static DLTensor *add_operand(problem *p, int index, DLDataType type, int ndim, i
     p->shapes[index][0] = rows;
     p->shapes[index][1] = columns;
     p->tensors[index] = (DLTensor){.device = {kDLCPU, 0}, .ndim = ndim, .dtype = type, .shape = p->shapes[index]};
-    p->call.operand[index] = &p->tensors[index];
     return &p->tensors[index];
 }
 
@@ -69,34 +68,35 @@ static void describe_problem(problem *p, int kind, int type, int64_t m, int64_t 
     static const DLDataType types[TYPES] = {
         {kDLFloat, 32, 1}, {kDLFloat, 64, 1}, {kDLComplex, 64, 1}, {kDLComplex, 128, 1}};
     static const DLDataType integer = {kDLInt, 32, 1};
+    bp_linalg_call *call = &p->call;
     memset(p, 0, sizeof *p);
-    p->call.struct_size = sizeof p->call;
-    p->call.op = operations[kind];
+    call->struct_size = sizeof *call;
+    call->op = operations[kind];
     switch (kind) {
     case GETRF:
-        add_operand(p, 0, types[type], 2, m, n);
-        add_operand(p, 1, types[type], 2, m, n);
-        add_operand(p, 2, integer, 1, m < n ? m : n, 1);
+        call->input[0] = add_operand(p, 0, types[type], 2, m, n);
+        call->output[0] = add_operand(p, 1, types[type], 2, m, n);
+        call->output[1] = add_operand(p, 2, integer, 1, m < n ? m : n, 1);
         break;
     case GESV:
-        add_operand(p, 0, types[type], 2, n, n);
-        add_operand(p, 1, types[type], 2, n, columns);
-        add_operand(p, 2, types[type], 2, n, columns);
+        call->input[0] = add_operand(p, 0, types[type], 2, n, n);
+        call->input[1] = add_operand(p, 1, types[type], 2, n, columns);
+        call->output[0] = add_operand(p, 2, types[type], 2, n, columns);
         break;
     case GETRS:
-        add_operand(p, 0, types[type], 2, n, n);
-        add_operand(p, 1, integer, 1, n, 1);
-        add_operand(p, 2, types[type], 2, n, columns);
-        add_operand(p, 3, types[type], 2, n, columns);
+        call->input[0] = add_operand(p, 0, types[type], 2, n, n);
+        call->input[1] = add_operand(p, 1, integer, 1, n, 1);
+        call->input[2] = add_operand(p, 2, types[type], 2, n, columns);
+        call->output[0] = add_operand(p, 3, types[type], 2, n, columns);
         break;
     case POTRS:
-        add_operand(p, 0, types[type], 2, n, columns);
-        add_operand(p, 1, types[type], 2, n, n);
-        add_operand(p, 2, types[type], 2, n, columns);
+        call->input[0] = add_operand(p, 0, types[type], 2, n, columns);
+        call->input[1] = add_operand(p, 1, types[type], 2, n, n);
+        call->output[0] = add_operand(p, 2, types[type], 2, n, columns);
         break;
     default:
-        add_operand(p, 0, types[type], 2, n, n);
-        add_operand(p, 1, types[type], 2, n, n);
+        call->input[0] = add_operand(p, 0, types[type], 2, n, n);
+        call->output[0] = add_operand(p, 1, types[type], 2, n, n);
         break;
     }
 }
@@ -153,7 +153,7 @@ static void list_candidates(const bp__dropin_api *api, const problem *p, candida
 
 /* ---- The program's own library ---- */
 
-/* Returns whether the code of a library is that of a candidate. A file that passes its calls on is in the list of
+/* Returns whether the code of a library is a candidate's. A file that passes its calls on is in the list of
  * libraries, but is no candidate: Debian's libblas.so.3 of OpenBLAS forwards to libopenblas.so.0. */
 static bool is_same_code(const bp__dropin_api *api, const bp_library_info *library, const candidate *c) {
     bp_library_info other = {.struct_size = sizeof other};

@@ -26,7 +26,7 @@ typedef enum bp__dropin_family {
 bp__dropin_family bp__dropin_family_of(int routine);
 const char *bp__dropin_family_name(bp__dropin_family family);
 
-/* Returns whether a routine is one of FFTW's legacy Fortran interface. Its names are those of Fortran. */
+/* Returns whether a routine is one of FFTW's legacy Fortran interface. Its names are Fortran's. */
 static inline bool bp__dropin_is_fftw_fortran(int routine) {
     return routine >= BP__DROPIN_FFTW_END;
 }
@@ -63,7 +63,7 @@ typedef struct bp__dropin_frame {
  * the routine with the arguments unchanged. */
 void bp__dropin_enter(void);
 
-/* Calls a routine with the arguments of a frame, of which `words` are on the stack, and stores its results there. */
+/* Calls a routine with the arguments of a frame (`words` of them are on the stack), and stores its results there. */
 void bp__dropin_invoke(void *target, bp__dropin_frame *frame, long words);
 
 /* Handles a call that arrived at an entry. Returns the routine to jump to, or NULL if the call was made and its results
@@ -82,7 +82,7 @@ static inline int64_t bp__dropin_integer(const void *address, bool wide) {
 
 /* ---- Environment (environment.c) ---- */
 
-/* The variables of `backplane launch`, and those of the drop-in libraries, differ in one word. */
+/* The variables of `backplane launch`, and the variables of the drop-in libraries, differ in one word. */
 #if BP__DROPIN_LAUNCHED
 #define BP__DROPIN_VARIABLE(name) "BACKPLANE_LAUNCH_" name
 #else

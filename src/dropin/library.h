@@ -65,7 +65,7 @@ bool bp__dropin_is_sound(const bp__dropin_findings *findings, int routine);
 void bp__dropin_redirect(void *handle, bool wide);
 
 /* Returns whether the process has a cblas_xerbla that MKL would call with arguments in another order than it expects:
- * any but MKL's own one and that of a drop-in library. */
+ * any but MKL's own one and a drop-in library's. */
 bool bp__dropin_has_handler_of_c(void);
 
 #endif

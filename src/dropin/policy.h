@@ -18,15 +18,15 @@ typedef struct bp__dropin_policy {
 /* Reads the environment at the first call, and returns the same policy ever after. */
 const bp__dropin_policy *bp__dropin_policy_get(void);
 
-/* What the probe found in a library. The members are those of bp_library_info. */
+/* What the probe found in a library. The members are as in bp_library_info. */
 typedef struct bp__dropin_findings {
     uint64_t faulty;
     uint32_t overreads;
-    int int_bits; /* 0: nothing is known of the library */
+    int int_bits;        /* 0: nothing is known of the library */
     const char *outside; /* separated by spaces or commas */
 } bp__dropin_findings;
 
-/* Reads what was found in a library. `path` may be that of a symbolic link. */
+/* Reads what was found in a library. `path` may be a symbolic link. */
 bp__dropin_findings bp__dropin_findings_of(const bp__dropin_policy *policy, const char *path);
 
 /* Returns whether calls of the routine may be redirected. */

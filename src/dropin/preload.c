@@ -1,9 +1,9 @@
 /* preload.c - finds the routine that a program's call would have reached if this library were not preloaded.
  *
- * It is the way without an audit object: the names of the routines are exported and precede those of all libraries. One
- * name may have several definitions, of different widths, in libraries that were opened locally. So the caller decides:
- * if no definition is visible to the whole process, it is the one that the caller's own dependencies have. The answer
- * is kept for each caller, and the caller stays loaded, so that its addresses are not reused.
+ * It is the way without an audit object: the names of the routines are exported and precede the names of all libraries.
+ * One name may have several definitions, of different widths, in libraries that were opened locally. So the caller
+ * decides: if no definition is visible to the whole process, it is the one that the caller's own dependencies have. The
+ * answer is kept for each caller, and the caller stays loaded, so that its addresses are not reused.
  */
 #define _GNU_SOURCE
 #include "dropin/entry.h"

@@ -1,9 +1,9 @@
 /* record.h - describes one recorded call of a program's BLAS, LAPACK or FFTW routine.
  *
- * The calls are those that `backplane launch` redirects, and those of the drop-in libraries. Recording is on if the
- * environment variable BACKPLANE_LAUNCH_RECORD is set when the program makes its first call; otherwise nothing of this
- * costs time. bp__dropin_record() is called after each call, in the thread that made it, with no lock held. It may be
- * called by several threads at once, in a child of fork(), and before main(). It must not call BLAS, LAPACK or FFTW.
+ * The calls are the ones that `backplane launch` redirects, and the calls of the drop-in libraries. Recording is on if
+ * the environment variable BACKPLANE_LAUNCH_RECORD is set when the program makes its first call; otherwise nothing of
+ * this costs time. bp__dropin_record() is called after each call, in the thread that made it, with no lock held. It may
+ * be called by several threads at once, in a child of fork(), and before main(). It must not call BLAS, LAPACK or FFTW.
  */
 #ifndef BP_DROPIN_RECORD_H
 #define BP_DROPIN_RECORD_H
@@ -35,7 +35,7 @@ int64_t bp__dropin_now(void);
 /* Counts what the search for libraries took, which is no time of the program's. */
 void bp__dropin_record_discovery(int64_t time_ns);
 
-/* Keeps one call. All strings but those of `routine` and `family` are valid during the call only. */
+/* Keeps one call. All strings but `routine` and `family` are valid during the call only. */
 void bp__dropin_record(const bp__dropin_call *call);
 
 #endif

@@ -51,13 +51,13 @@ static bool is_of_program(void *definition, const void *user) {
            !bp__dropin_is_exempt(there.dli_fname);
 }
 
-/* Returns whether a definition is that of a module that calls BLAS, and has none itself. */
+/* Returns whether a definition belongs to a module that calls BLAS, and has none itself. */
 static bool is_of_module(void *definition, const void *user) {
     Dl_info there, routine;
     void *handle = is_of_program(definition, user) && dladdr(definition, &there)
                        ? dlopen(there.dli_fname, RTLD_LAZY | RTLD_NOLOAD)
                        : NULL;
-    void *called = handle ? dlsym(handle, "dgemm_") : NULL; /* its own one, or that of a library that it needs */
+    void *called = handle ? dlsym(handle, "dgemm_") : NULL; /* its own one, or one of a library that it needs */
     if (handle) {
         dlclose(handle);
     }
@@ -66,7 +66,7 @@ static bool is_of_module(void *definition, const void *user) {
 
 /* Returns the definition that the library would call without RTLD_DEEPBIND, if it is the program's own one, or the
  * error handler of a drop-in library. If the whole process sees none, BLAS was opened locally, with a module that may
- * have the handler, as those of Python do. */
+ * have the handler, as Python's modules do. */
 static void *definition(const char *name, const object *library) {
     void *found = dlsym(RTLD_DEFAULT, name);
     Dl_info there;
@@ -86,7 +86,7 @@ static void write_slot(void **slot, void *value) {
     if (__atomic_load_n(slot, __ATOMIC_RELAXED) == value) {
         return;
     }
-    /* The page may have been read-only. It stays writable, as those of libraries without RELRO are. */
+    /* The page may have been read-only. It stays writable, as pages of libraries without RELRO are. */
     if (mprotect(start, page, PROT_READ | PROT_WRITE) == 0) {
         __atomic_store_n(slot, value, __ATOMIC_RELEASE);
     }

@@ -1,7 +1,7 @@
 /* reference.c - finds out whether a program's own library is netlib's reference code, and what replaces it.
  *
- * That code is many times slower than any other library, in all routines but those of vectors. So all of them go to one
- * library: reflectors and workspaces of two libraries may differ.
+ * That code is many times slower than any other library, in all routines but the routines of vectors. So all of them go
+ * to one library: reflectors and workspaces of two libraries may differ.
  */
 #include "dropin/reference.h"
 #include "dropin/backplane.h"

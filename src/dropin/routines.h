@@ -4,8 +4,8 @@
  * process: entry (2 * routine + (width is 64)) * BP__DROPIN_SLOTS + definition. A stub belongs to each entry. Sized
  * routines come first; their stubs read the sizes and compare them with the entry's limit. All other stubs jump.
  *
- * BP__DROPIN_PART chooses the routines that a shared object has, because a drop-in library needs those of its names
- * only.
+ * BP__DROPIN_PART chooses the routines that a shared object has, because a drop-in library needs the routines of its
+ * names only.
  */
 #ifndef BP_DROPIN_ROUTINES_H
 #define BP_DROPIN_ROUTINES_H
@@ -30,7 +30,7 @@
 #define BP__DROPIN_HAS_LAPACK (BP__DROPIN_LAUNCHED || BP__DROPIN_PART == BP__DROPIN_PART_LAPACK)
 
 /* Definitions of one name that are told apart; a binding to a further one is left alone. In the preloaded library, the
- * names without a prefix, and those of SciPy's and NumPy's wheels. */
+ * names without a prefix, and the names of SciPy's and NumPy's wheels. */
 #if BP__DROPIN_PART == BP__DROPIN_PART_HOOKS
 #define BP__DROPIN_SLOTS 4
 #elif BP__DROPIN_PART == BP__DROPIN_PART_PRELOAD

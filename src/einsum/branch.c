@@ -36,7 +36,7 @@ typedef struct branching {
     void *memory;
 } branching;
 
-/* Returns the live nodes of a depth; they follow those of all smaller depths. */
+/* Returns the live nodes of a depth; they follow the nodes of all smaller depths. */
 static int32_t *live_at(const branching *s, int depth) {
     size_t terms = (size_t)s->net->terms, d = (size_t)depth;
     return s->live + d * terms - d * (d - (d > 0)) / 2;

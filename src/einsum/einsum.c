@@ -33,7 +33,7 @@ typedef struct request {
     int count;
     const bp_einsum_operand *operands;
     int output_count;
-    const int32_t *output;
+    const int *output;
 } request;
 
 static void put(key *k, const void *bytes, size_t size) {
@@ -151,7 +151,7 @@ bp_status bp_einsum_path(bp_contraction_path **path, const bp_einsum_search *sea
 }
 
 bp_status bp_einsum_path_sublists(bp_contraction_path **path, const bp_einsum_search *search, int count,
-                                  const bp_einsum_operand *operands, int output_count, const int32_t *output) {
+                                  const bp_einsum_operand *operands, int output_count, const int *output) {
     return answer(path, search,
                   &(request){.count = count, .operands = operands, .output_count = output_count, .output = output});
 }

@@ -48,7 +48,7 @@ typedef struct bp__einsum {
 
 bp_status bp__einsum_parse(bp__einsum *einsum, const char *expression, int count, const bp_einsum_operand *operands);
 bp_status bp__einsum_sublists(bp__einsum *einsum, int count, const bp_einsum_operand *operands, int output_count,
-                              const int32_t *output);
+                              const int *output);
 void bp__einsum_free(bp__einsum *einsum);
 
 /* Fails with a message that points at a token. */

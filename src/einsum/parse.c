@@ -223,7 +223,7 @@ bp_status bp__einsum_parse(bp__einsum *einsum, const char *expression, int count
 
 /* ---- Sublists ---- */
 
-static bp_status read_list(bp__source *source, const int32_t *labels, int count) {
+static bp_status read_list(bp__source *source, const int *labels, int count) {
     bool ellipsis = false;
     for (int i = 0; i < count; i++) {
         int token = source->token_count++;
@@ -240,7 +240,7 @@ static bp_status read_list(bp__source *source, const int32_t *labels, int count)
 }
 
 static bp_status read_lists(bp__source *source, const bp_einsum_operand *operands, int output_count,
-                            const int32_t *output) {
+                            const int *output) {
     /* Marks lists that are not read yet, so that an error is only located in those that were. */
     for (int i = 0; i <= source->count; i++) {
         source->first[i] = INT32_MAX;
@@ -255,7 +255,7 @@ static bp_status read_lists(bp__source *source, const bp_einsum_operand *operand
 }
 
 bp_status bp__einsum_sublists(bp__einsum *einsum, int count, const bp_einsum_operand *operands, int output_count,
-                              const int32_t *output) {
+                              const int *output) {
     bp__source source = {.count = count};
     BP__TRY(check_operands(count, operands));
     if (output_count < BP_EINSUM_IMPLICIT || (output_count > 0 && !output)) {

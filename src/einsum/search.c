@@ -287,7 +287,7 @@ static void list_parts(parts *p, const bp__network *net) {
     }
 }
 
-/* Computes the size of each part's result. Its labels are those of the output: labels with more uses than terms. */
+/* Computes the size of each part's result. Its labels are labels of the output: labels with more uses than terms. */
 static void size_parts(parts *p, const bp__network *net) {
     int32_t *left = p->number;
     memcpy(left, net->uses, (size_t)net->labels * sizeof *left);
@@ -304,7 +304,7 @@ static void size_parts(parts *p, const bp__network *net) {
     memset(p->number, 0xff, (size_t)net->labels * sizeof *p->number);
 }
 
-/* Solves one part. Adds its pairs to those of the whole network, converted to its identities. */
+/* Solves one part. Adds its pairs to the pairs of the whole network, converted to its identities. */
 static bp__outcome solve_part(seeker *s, parts *p, int part, int32_t *made, bool *proven) {
     int32_t count = p->start[part + 1] - p->start[part], terms = s->net->terms;
     const int32_t *list = p->list + p->start[part];

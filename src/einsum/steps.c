@@ -329,7 +329,7 @@ static bp_status take_given(bp__operand_list *list, int step, int32_t position, 
 
 /* Adds one step of the path. All its positions refer to the list before the step. Three or more operands are contracted
  * in pairs. */
-static bp_status add_given(bp__steps *steps, bp__operand_list *list, int terms, int step, const int32_t *positions,
+static bp_status add_given(bp__steps *steps, bp__operand_list *list, int terms, int step, const int *positions,
                            int32_t count, int32_t *ids) {
     if (count < 1 || !positions) {
         return bp__fail(BP_E_ARGUMENT, "einsum: step %d of the path has no operand", step);
@@ -381,7 +381,7 @@ static bp_status count_given(const bp_einsum_search *search, int terms, int *mos
 
 static bp_status read_given(bp__steps *steps, int terms, const bp_einsum_search *search, bp__operand_list *list,
                             int32_t *ids) {
-    const int32_t *at = search->path;
+    const int *at = search->path;
     for (int i = 0; i < search->path_steps; i++) {
         int count = search->path_counts ? search->path_counts[i] : terms == 1 ? 1 : 2;
         BP__TRY(add_given(steps, list, terms, i, at, count, ids));

@@ -1,5 +1,5 @@
-/* available_cpus.c - counts the cores that this process may use: those of its affinity mask, limited by the CPU quota
- * of its cgroups.
+/* available_cpus.c - counts the cores that this process may use: the cores in its affinity mask, limited by the CPU
+ * quota of its cgroups.
  *
  * A container usually sees all cores of its host and is limited only in CPU time. A pool with a thread for each core of
  * the host would spend its quota on waiting.

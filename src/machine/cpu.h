@@ -14,7 +14,7 @@ typedef struct bp__cpu_identity {
 } bp__cpu_identity;
 void bp__cpu_identify(bp__cpu_identity *identity);
 
-/* The words of CPUID and XGETBV that decide, as data, so that tests can pass those of other machines. */
+/* The words of CPUID and XGETBV that decide, as data, so that tests can pass the words of other machines. */
 typedef struct bp__x86_words {
     uint32_t leaf1_ecx;
     uint32_t leaf7_ebx;

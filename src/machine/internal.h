@@ -52,7 +52,7 @@ void *bp__provider_scratch(size_t size);
 
 /* Returns workspace of the calling thread for an operation that runs others, which may use scratch memory: aligned to
  * 64 bytes; NULL if out of memory. Up to BP__WORKSPACE_KEPT bytes are kept for the thread's next operation. Larger
- * blocks, and those of an operation that runs inside another one, are freed after use. */
+ * blocks, and blocks of an operation that runs inside another one, are freed after use. */
 #define BP__WORKSPACE_KEPT ((size_t)64 << 20)
 void *bp__workspace_take(size_t size);
 void bp__workspace_give(void *block);

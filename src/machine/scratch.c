@@ -1,7 +1,7 @@
 /* scratch.c - keeps one block of scratch memory for each thread, grown on demand, for running plans; one of workspace,
  * for an operation that runs others; and one for providers.
  *
- * Every thread's record is in one list, so that bp_reset() can free all blocks, and a child of fork those of the
+ * Every thread's record is in one list, so that bp_reset() can free all blocks, and a child of fork the blocks of the
  * threads that no longer exist. Growing takes the lock. So does saving a block while the host program's executor runs,
  * because the executor may begin another operation in the same thread, which needs a different block.
  *

@@ -17,7 +17,7 @@ static void *wait_for_all(void *gate) {
     return NULL;
 }
 
-/* All of them exist at once, as those of a library do. Their stacks are small, because they are not used. */
+/* All of them exist at once, as a library's threads do. Their stacks are small, because they are not used. */
 int bp__threads_start_error(int count) {
     BP__UNCANCELLED;
     pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;

@@ -172,7 +172,7 @@ const DLTensor *bp__call_tensor_of_gradient(const bp_call *described, const void
 /* Fails because the shape of a result does not follow from other tensors. */
 bp_status bp__call_fail_unknown_shape(const bp__call_result *result);
 
-/* Returns the type of the weights and statistics of a norm: that of the first one which is given, otherwise f32 for
+/* Returns the type of the weights and statistics of a norm: the type of the first one which is given, otherwise f32 for
  * shorter inputs. */
 bp_dtype bp__call_parameter_type(bp_dtype input, const DLTensor *const *parameters, int count);
 

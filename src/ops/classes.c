@@ -5,7 +5,7 @@
 
 const bp__class bp__classes[] = {
 #define X(unused, family, ...) BP__CLASSES_OF_##family
-    BP_OLDER_FAMILY_MAP(X, ) BP_FAMILY_MAP(X, )
+    BP_FAMILY_MAP(X, )
 #undef X
 };
 _Static_assert(sizeof bp__classes / sizeof *bp__classes == BP__CLASSES,

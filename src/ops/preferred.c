@@ -75,7 +75,7 @@ static const char *name_of(const bp__family *family) {
 /* Writes why the library does not offer the operations. */
 static void tell_lack(bp__text *text, const bp__preference *preferred, const found *f, const char *name) {
     const bp_library_info *row = f->named ? f->named->library : bp__library_lookup(name);
-    if (row && (row->kinds & preferred->kinds) && f->named) { /* the name is that of a provider */
+    if (row && (row->kinds & preferred->kinds) && f->named) { /* a provider has the name */
         bp__text_addf(text, "provider '%s' offers no %s", f->named->provider->name, preferred->lacking);
     } else {
         bp__text_addf(text, "library '%s' exists, but offers no %s", row ? row->id : name, preferred->lacking);

@@ -1,4 +1,5 @@
-/* sample.c - makes sample problems of gradients from those of forward passes, by the descriptions of the calls. */
+/* sample.c - makes sample problems of gradients from sample problems of forward passes, by the descriptions of the
+ * calls. */
 #include "ops/sample.h"
 
 /* The tensors that are added to a call. */

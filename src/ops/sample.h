@@ -1,4 +1,5 @@
-/* sample.h - makes sample problems of gradients from those of forward passes, by the descriptions of the calls. */
+/* sample.h - makes sample problems of gradients from sample problems of forward passes, by the descriptions of the
+ * calls. */
 #ifndef BP_OPS_SAMPLE_H
 #define BP_OPS_SAMPLE_H
 

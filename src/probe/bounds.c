@@ -23,7 +23,7 @@ typedef BP__BLAS_C_GEMM(c_sgemm, float, float, int64_t);
 typedef BP__BLAS_C_GEMM(c_dgemm, double, double, int64_t);
 typedef BP__BLAS_C_GEMM(c_zgemm, const void *, void, int64_t);
 
-/* One routine, and the numbers of the current call. gemv takes A, x and y, of which B and C are the names here. */
+/* One routine, and the numbers of the current call. gemv takes A, x and y; x and y are named B and C here. */
 typedef struct bounded {
     trial *t;
     void *routine;
@@ -180,7 +180,7 @@ static bool try_gemm(bounded *b, int ops, int64_t m, int64_t n, int64_t k, int i
                         matrix_elements(m, n, c->ld_c));
 }
 
-/* Every shape with some transpositions, each of which occurs with sizes of every kind. */
+/* Every shape with some transpositions; each one occurs with sizes of every kind. */
 static void try_all_gemm(bounded *b) {
     static const int64_t sizes[] = {1, 2, 3, 7, 8, 17, 34};
     enum { SIZES = sizeof sizes / sizeof *sizes };

@@ -13,7 +13,7 @@
 
 enum { REGIONS = 12, REGION = 6 << 20 };
 
-/* The arguments of a routine, besides those of bounds_call.h:
+/* The arguments of a routine, besides the arguments of bounds_call.h:
  *     j         the smaller one of m and n
  *     a h H     matrices: general, m x n; Hermitian and positive definite, n x n; Hermitian with diagonal blocks of 2x2
  *     g         a positive definite matrix of the order that trsm needs
@@ -105,9 +105,9 @@ static bool is_large(int64_t i, int64_t j, matrix_kind kind) {
     return kind == INDEFINITE ? i / 2 == j / 2 && i != j : i == j;
 }
 
-/* Small numbers, and large ones whose sum is larger than that of the others in a Hermitian matrix. Outside of the first
- * rows and columns a matrix is 4 to rounding, so that eigenvalues and singular values converge at once: large matrices
- * are there for the kernels on long vectors and on blocks. */
+/* Small numbers, and large ones whose sum is larger than the sum of the others in a Hermitian matrix. Outside of the
+ * first rows and columns a matrix is 4 to rounding, so that eigenvalues and singular values converge at once: large
+ * matrices are there for the kernels on long vectors and on blocks. */
 static number element(const number_type *type, int64_t i, int64_t j, matrix_kind kind) {
     enum { ORDINARY = 34 };
     const bool hermitian = kind != ANY;

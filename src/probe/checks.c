@@ -118,14 +118,14 @@ static void run_check(const subject *library, progress *state, int check, int ty
     t.type = &number_types[type];
     t.tolerance = 20 * ORDER * (t.type->is_double ? 0x1p-52 : 0x1p-23);
     const char *wrong = transforms(check) || multiplies(check) ? functions[check](&t) : try_samples(&t, check);
-    const char *accesses = wrong && multiplies(check)    ? wrong
-                           : !wrong && factorizes(check) ? check_lapack_memory(&t, check)
-                                                         : NULL;
-    if (accesses) {
-        report("fault", "%s: %s", topic_of(check, type), accesses);
+    const char *described = wrong && !factorizes(check)   ? wrong
+                            : !wrong && factorizes(check) ? check_lapack_memory(&t, check)
+                                                          : NULL;
+    if (described) {
+        report("fault", "%s: %s", topic_of(check, type), described);
     } else if (wrong) {
-        report("fault", "%s: wrong results in probe: %s, %s %s: %s", topic_of(check, type), state->routine,
-               sample_names[t.kind], transforms(check) ? "signal" : "matrix", wrong);
+        report("fault", "%s: wrong results in probe: %s, %s matrix: %s", topic_of(check, type), state->routine,
+               sample_names[t.kind], wrong);
     } else {
         report("passed", "%llx", (unsigned long long)bit_of(check, type));
     }

@@ -1,10 +1,10 @@
 /* checks.h - declares samples, algebra and comparison functions for the checks of LAPACK and FFT routines.
  *
- * samples.c makes the matrices; factors.c, spectra.c and squares.c call LAPACK's routines on them, transforms.c those
- * of FFTW and MKL, and bounds.c BLAS's products. bounds_lapack.c calls LAPACK's routines again, next to memory that
- * they must not access. Each check returns a description of what is wrong, or NULL. Results
- * are checked by residuals in the norm, in double precision. A correct routine is far within the bounds on any
- * processor, a wrong one far outside. checks.c runs all of them.
+ * samples.c makes the matrices; factors.c, spectra.c and squares.c call LAPACK's routines on them, transforms.c the
+ * routines of FFTW and MKL, and bounds.c BLAS's products. bounds_lapack.c calls LAPACK's routines again, next to memory
+ * that they must not access. Each check returns a description of what is wrong, or NULL. Results are checked by
+ * residuals in the norm, in double precision. A correct routine is far within the bounds on any processor, a wrong one
+ * far outside. checks.c runs all of them.
  *
  * Integers are passed by reference as 64-bit values, as in conventions.c; arrays of integers are read with the width
  * that was found there.
@@ -91,7 +91,8 @@ const char *check_eig(trial *t);
 const char *check_svd(trial *t);
 const char *check_lstsq(trial *t);
 
-/* Transforms of a sample's kind, complex to complex, real to complex or complex to real. */
+/* Transforms of a sample's kind, complex to complex, real to complex or complex to real. With the first kind also
+ * reports the lengths with larger errors than other libraries have. */
 typedef enum transform_kind { COMPLEX_TO_COMPLEX, REAL_TO_COMPLEX, COMPLEX_TO_REAL } transform_kind;
 const char *check_transforms(trial *t, transform_kind kind);
 

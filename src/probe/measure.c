@@ -25,7 +25,7 @@ enum {
     LINE = 48,         /* times in one line of the report */
     SLOW = 3,          /* a library is measured no further if it is this much slower than native at the first points */
     WHOLE_POINTS = 16, /* points of a class that gets all of its time */
-    DOUBTFUL = 4,      /* a time is measured again if it is this much longer than that of a larger size */
+    DOUBTFUL = 4,      /* a time is measured again if it is this much longer than the time of a larger size */
     AGAIN_TURNS = 4,   /* times as long as before */
     REFUSED = 3,       /* a class is given up if the candidate refuses the points before this one */
     ROUNDS = 2         /* in which points are measured again that were measured at a low speed */
@@ -267,7 +267,7 @@ static void set_all(char **settings, int count) {
     }
 }
 
-/* Adds times of native at the first points to the report's, of which the least count. */
+/* Adds times of native at the first points to the report's; the least ones count. */
 static void measure_speed(double turn_ns, double least[BP__FIRST_POINTS]) {
     double times[BP__FIRST_POINTS];
     const bp__class *products = &bp__classes[bp__class_base(BP_F64)];

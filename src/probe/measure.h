@@ -17,8 +17,8 @@ typedef struct call {
     bp_packed *packed[BP__TRIAL_OPERANDS]; /* the packed form, NULL for others */
 } call;
 
-/* Adds the settings that prefer a candidate, ",blas.preferred=NAME,...", in each family; in that of the class they name
- * the algorithm that is measured. */
+/* Adds the settings that prefer a candidate, ",blas.preferred=NAME,...", in each family; in the family of the class
+ * they name the algorithm that is measured. */
 void call_add_preferences(bp__text *text, const bp__class *class, const char *candidate);
 
 /* Makes the call for one point of a class, under `options`, with operands of random numbers. Returns false if the

@@ -116,7 +116,7 @@ static bool prepare_thread(void) {
     return true;
 }
 
-/* Makes calls by two threads at the same time, one of which has called the library before. Without another thread, this
+/* Makes calls by two threads at the same time; one of them has called the library before. Without another thread, this
  * one has no partner at the barrier and makes no calls. */
 static void make_calls_of_two(const subject *library) {
     pthread_barrier_t start;

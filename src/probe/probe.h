@@ -32,7 +32,7 @@ typedef struct subject {
     int output;  /* the file that receives its output, or -1 */
 } subject;
 
-/* A call of gemm, or of gemv (k is 0), of which ld_b and ld_c are the increments. Zero if there is none. */
+/* A call of gemm, or of gemv (k is 0), whose increments are ld_b and ld_c. Zero if there is none. */
 typedef struct product_call {
     char op_a, op_b;
     int64_t m, n, k;
@@ -49,8 +49,8 @@ typedef struct progress {
     bool measuring; /* and is being measured */
     int check;      /* position of the current one in the order of the checks, or -1 before the first */
     int type;
-    unsigned overreads; /* the types of which LAPACK routines have read next to their operands: 1 << type */
-    int stack; /* KiB of stack that calls have taken */
+    unsigned overreads; /* the types whose LAPACK routines have read next to their operands: 1 << type */
+    int stack;          /* KiB of stack that calls have taken */
     char routine[24];
     product_call product; /* the current call, in the checks of products */
     int row;              /* the current routine in the table of bounds_blas.c */

@@ -11,7 +11,7 @@
 
 enum {
     SIDE = 32,           /* of the product, which then takes a few microseconds and fits the first-level cache */
-    RUNS = 6,            /* of which the fastest counts */
+    RUNS = 6,            /* the fastest one counts */
     REFRESH_NS = 200000, /* after which the product is timed again: it takes a few percent of the measurement */
 };
 #define NOISE 0.05 /* a change of the speed below this is an error of the measurement */

@@ -49,8 +49,8 @@ bool may_report(void) {
 
 /* ---- In the child; its own children inherit these settings ---- */
 
-/* Sets RLIMIT_DATA, which counts private writable memory. RLIMIT_AS would also count reserved addresses, of which some
- * libraries take far more than they use. A sanitizer in this process needs more than any limit. If memory runs out
+/* Sets RLIMIT_DATA, which counts private writable memory. RLIMIT_AS would also count reserved addresses, and some
+ * libraries reserve far more than they use. A sanitizer in this process needs more than any limit. If memory runs out
  * nevertheless, the kernel ends this process first. */
 static void limit_memory(int64_t mebibytes) {
     static const char first_to_go[] = "1000";

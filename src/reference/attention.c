@@ -18,9 +18,9 @@ struct reference_attention {
     int64_t items, queries, keys, size, value_size, heads; /* heads: of the output, if enable_gqa */
     long double scale, unit;
     reference_attention_rounding rounding;
-    const DLTensor *like;        /* a tensor with the shape of the output */
-    wide_tensor tensor[TENSORS]; /* data NULL: absent */
-    wholes seed;
+    const DLTensor *like;         /* a tensor with the shape of the output */
+    wide_tensor tensor[TENSORS];  /* data NULL: absent */
+    wholes seed, pages, lengths;  /* data NULL: absent */
     long double *weight;          /* of each key, for one row: before dropout */
     long double logsumexp, error; /* of the row; the relative error of a weight */
 };
@@ -66,6 +66,22 @@ static int64_t matrix_of(const reference_attention *a, const DLTensor *tensor, i
     return offset;
 }
 
+/* Returns the number of keys of an item. */
+static int64_t keys_of(const reference_attention *a, int64_t item) {
+    return a->lengths.data ? a->lengths.data[item / a->like->shape[1]] : a->keys;
+}
+
+/* Returns the offset of row `j` of an item's keys or values. */
+static int64_t row_of(const reference_attention *a, const DLTensor *tensor, int64_t item, int64_t j) {
+    const int64_t size = tensor->shape[tensor->ndim - 1];
+    if (!a->pages.data) {
+        return matrix_of(a, tensor, item) + j * size;
+    }
+    const int64_t all = a->like->shape[1], rows = tensor->shape[1], heads = tensor->shape[2];
+    const int64_t page = a->pages.data[item / all * a->call->pages->shape[1] + j / rows];
+    return ((page * rows + j % rows) * heads + (heads == 1 ? 0 : item % all / (all / heads))) * size;
+}
+
 /* Index in a mask of the element for a query and a key. */
 static int64_t mask_index(const reference_attention *a, int64_t item, int64_t query, int64_t key) {
     const DLTensor *mask = a->call->mask;
@@ -84,8 +100,9 @@ static long double mask_at(const reference_attention *a, int64_t item, int64_t q
     return bp_dtype_from_dlpack(mask->dtype) != BP_BOOL ? (long double)x : x != 0 ? 0 : -(long double)HUGE_VAL;
 }
 
-static bool excludes(const reference_attention *a, int64_t query, int64_t key) {
-    return a->call->is_causal && key > query;
+/* With pages, the last query sees all keys. */
+static bool excludes(const reference_attention *a, int64_t item, int64_t query, int64_t key) {
+    return a->call->is_causal && key > (a->pages.data ? keys_of(a, item) - a->queries : 0) + query;
 }
 
 /* What is multiplied with a weight: 0 if it is dropped. */
@@ -103,11 +120,11 @@ static long double kept(const reference_attention *a, int64_t row, int64_t key) 
 
 /* Computes the weights of a row. The error of a score changes its weight, and all others by the division. */
 static void weigh(reference_attention *a, int64_t row) {
-    const int64_t item = row / a->queries, query = row % a->queries;
+    const int64_t item = row / a->queries, query = row % a->queries, keys = keys_of(a, item);
     const double *q = a->tensor[QUERY].data + matrix_of(a, a->call->query, item) + query * a->size;
-    const double *k = a->tensor[KEY].data + matrix_of(a, a->call->key, item);
     long double top = -(long double)HUGE_VAL, sum = 0, largest = 0;
-    for (int64_t j = 0; j < a->keys; j++, k += a->size) {
+    for (int64_t j = 0; j < keys; j++) {
+        const double *k = a->tensor[KEY].data + row_of(a, a->call->key, item, j);
         const long double mask = mask_at(a, item, query, j);
         long double score = 0, terms = 0;
         for (int64_t e = 0; e < a->size; e++) {
@@ -116,24 +133,24 @@ static void weigh(reference_attention *a, int64_t row) {
             terms += isfinite(product) ? fabsl(product) : 0;
         }
         terms = terms * fabsl(a->scale) + (isfinite(mask) ? fabsl(mask) : 0);
-        a->weight[j] = excludes(a, query, j) ? -(long double)HUGE_VAL : score * a->scale + mask;
+        a->weight[j] = excludes(a, item, query, j) ? -(long double)HUGE_VAL : score * a->scale + mask;
         top = a->weight[j] > top || isnan(a->weight[j]) ? a->weight[j] : top;
         largest = terms > largest ? terms : largest;
     }
     const bool none = isinf(top) && top < 0;
-    for (int64_t j = 0; j < a->keys; j++) {
+    for (int64_t j = 0; j < keys; j++) {
         a->weight[j] = none ? 0 : expl(a->weight[j] - top);
         sum += a->weight[j];
     }
-    for (int64_t j = 0; j < a->keys; j++) {
+    for (int64_t j = 0; j < keys; j++) {
         a->weight[j] /= sum == 0 ? 1 : sum;
     }
     a->logsumexp = none ? top : top + logl(sum);
-    a->error = a->unit * (2 * (long double)(a->size + 12) * largest + (long double)(a->keys + 40));
+    a->error = a->unit * (2 * (long double)(a->size + 12) * largest + (long double)(keys + 40));
 }
 
 void reference_attention_row(reference_attention *a, int64_t row, number *output, number *logsumexp) {
-    const double *v = a->tensor[VALUE].data + matrix_of(a, a->call->value, row / a->queries);
+    const int64_t item = row / a->queries;
     weigh(a, row);
     if (logsumexp) {
         *logsumexp = (number){a->logsumexp, a->error};
@@ -141,8 +158,9 @@ void reference_attention_row(reference_attention *a, int64_t row, number *output
     for (int64_t e = 0; e < a->value_size; e++) {
         output[e] = (number){0, 0};
     }
-    for (int64_t j = 0; j < a->keys; j++, v += a->value_size) {
-        const bool excluded = excludes(a, row % a->queries, j);
+    for (int64_t j = 0; j < keys_of(a, item); j++) {
+        const double *v = a->tensor[VALUE].data + row_of(a, a->call->value, item, j);
+        const bool excluded = excludes(a, item, row % a->queries, j);
         const long double weight = excluded ? 0 : a->weight[j] * kept(a, row, j);
         for (int64_t e = 0; e < a->value_size; e++) {
             const long double term = excluded ? 0 : weight * (long double)v[e];
@@ -188,7 +206,7 @@ static share share_of(const reference_attention *a, int64_t row, const double *v
         }
     }
     s.value = whole ? weighed : s.value;
-    /* The kernel math does not use the output, whose rounding is in the sum, with that of its weights. */
+    /* The kernel math does not use the output, whose rounding is in the sum, with the rounding of its weights. */
     s.error = whole ? 0 : s.error + s.size * (long double)reference_unit(type_of(a));
     return s;
 }
@@ -252,7 +270,7 @@ static void read_sizes(reference_attention *a) {
     const DLTensor *query = call->query, *value = call->value;
     a->queries = query->shape[query->ndim - 2];
     a->size = query->shape[query->ndim - 1];
-    a->keys = value->shape[value->ndim - 2];
+    a->keys = call->pages ? call->pages->shape[1] * value->shape[1] : value->shape[value->ndim - 2];
     a->value_size = value->shape[value->ndim - 1];
     a->heads = call->enable_gqa ? query->shape[query->ndim - 3] : 0;
     a->scale = call->has_scale ? (long double)call->scale : a->size > 0 ? 1 / sqrtl((long double)a->size) : 1;
@@ -285,6 +303,10 @@ bp_status reference_attention_open(reference_attention **made, const bp_attentio
     for (int i = 0; i < TENSORS && status == BP_OK; i++) {
         status = tensors[i] ? wide_make(&a->tensor[i], tensors[i], false) : BP_OK;
     }
+    if (status == BP_OK && call->pages) {
+        status = wholes_make(&a->pages, call->pages);
+        status = status == BP_OK ? wholes_make(&a->lengths, call->lengths) : status;
+    }
     if (status == BP_OK && a->rounding.operands) {
         round_operands(a);
     }
@@ -297,6 +319,8 @@ void reference_attention_close(reference_attention *a) {
     }
     free(a->weight);
     wholes_free(&a->seed);
+    wholes_free(&a->pages);
+    wholes_free(&a->lengths);
     for (int i = 0; i < TENSORS; i++) {
         wide_free(&a->tensor[i]);
     }
@@ -329,6 +353,24 @@ static number logsumexp_element(void *user, int64_t index) {
     rows *r = user;
     find_row(r, index);
     return r->logsumexp;
+}
+
+/* Whether all pages exist: the call fails otherwise. */
+static bool has_pages(const reference_attention *a) {
+    const DLTensor *pages = a->call->pages, *key = a->call->key;
+    for (int64_t item = 0; pages && item < pages->shape[0]; item++) {
+        const int64_t keys = a->lengths.data[item];
+        if (keys < 0 || keys > a->keys) {
+            return false;
+        }
+        for (int64_t j = 0; j < keys; j += key->shape[1]) {
+            const int64_t page = a->pages.data[item * pages->shape[1] + j / key->shape[1]];
+            if (page < 0 || page >= key->shape[0]) {
+                return false;
+            }
+        }
+    }
+    return true;
 }
 
 /* An element that is computed alone needs all scores of its row. */
@@ -370,12 +412,9 @@ bp_status reference_of_attention(reference_results *made, const bp_attention_cal
     const reference_attention_rounding rounding = {rounds ? reference_unit(BP_BF16) : 0, false};
     reference_attention *a;
     *made = (reference_results){.count = 0};
-    if (call->pages) {
-        return BP_OK;
-    }
     bp_status status = reference_attention_open(&a, call, &rounding);
     if (status == BP_OK && call->pass == BP_ATTENTION_FORWARD) {
-        status = add_outputs(made, a);
+        status = has_pages(a) ? add_outputs(made, a) : BP_OK;
     } else if (status == BP_OK) {
         const double work = (double)a->items * (double)a->queries * (double)a->keys;
         const bool affordable = work * (double)(a->size + a->value_size + 16) <= (double)REFERENCE_MOST_WORK;

@@ -14,7 +14,7 @@ typedef struct reference_attention_rounding {
 typedef struct reference_attention reference_attention;
 
 /* Opens a call of either pass; its tensors must have data, and gradients only shapes. *made is for
- * reference_attention_close(), also after a failure. `rounding` may be NULL. Errors: BP_E_NO_MEMORY, or those of
+ * reference_attention_close(), also after a failure. `rounding` may be NULL. Errors: BP_E_NO_MEMORY, or as for
  * bp_tensor_copy(). */
 bp_status reference_attention_open(reference_attention **made, const bp_attention_call *call,
                                    const reference_attention_rounding *rounding);

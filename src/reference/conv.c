@@ -1,5 +1,5 @@
-/* conv.c - computes convolutions and their gradients from the products that conv.h defines: those of one element of the
- * output with its inputs and weights. Gradients add the same products to other elements. */
+/* conv.c - computes convolutions and their gradients from the products that conv.h defines: the products of one element
+ * of the output with its inputs and weights. Gradients add the same products to other elements. */
 #include "reference/conv.h"
 
 #include "reference/elementwise.h"
@@ -8,7 +8,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Sizes and parameters have three positions; those that the call lacks are 1. Channels are those of one group. */
+/* Sizes and parameters have three positions; those that the call lacks are 1. Channels are the channels of one group.
+ */
 struct reference_conv {
     const bp_conv_call *call;
     int64_t items, groups, in_channels, out_channels;

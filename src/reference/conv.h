@@ -7,8 +7,8 @@
 
 typedef struct reference_conv reference_conv;
 
-/* Opens a call of any pass. *made is for reference_conv_close(), also after a failure. Errors: BP_E_NO_MEMORY, or those
- * of bp_tensor_copy(). */
+/* Opens a call of any pass. *made is for reference_conv_close(), also after a failure. Errors: BP_E_NO_MEMORY, or as
+ * for bp_tensor_copy(). */
 bp_status reference_conv_open(reference_conv **made, const bp_conv_call *call);
 void reference_conv_close(reference_conv *made);
 

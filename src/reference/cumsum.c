@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The elements of a row are added in the order of the call. The sum of an element goes on from that of the element
+/* The elements of a row are added in the order of the call. The sum of an element goes on from the sum of the element
  * before it, if they are of one row. */
 typedef struct adder {
     const bp_cumsum_call *call;
@@ -66,7 +66,8 @@ static void add_up(adder *a, int64_t index) {
     }
 }
 
-/* The error is that of the additions, as cumsum.h states it; of f64 also of the reference, which is rounded to f64. */
+/* The error is the error of the additions, as cumsum.h states it; of f64 also of the reference, which is rounded to
+ * f64. */
 static reference_number number_of(adder *a, int64_t index) {
     const long double n = (long double)a->length, additions = fminl(4 + n / 8, 1028 + n / 4096);
     add_up(a, index);
@@ -98,7 +99,7 @@ static int64_t element_of(const adder *a, int64_t i) {
     return i - in_slice + along * a->inner + in_slice / a->length;
 }
 
-/* Computes all elements, each of which is one addition behind the one before it, unless there are too many. */
+/* Computes all elements, each one addition behind the one before it, unless there are too many. */
 static bp_status compute_all(adder *a) {
     const bool whole = a->integers.data != NULL;
     if (a->elements > REFERENCE_MOST_WORK || a->elements == 0) {

@@ -157,7 +157,7 @@ bp_status reference_of_binary(reference_results *made, int kind, const DLTensor 
 /* Returns the index of the element of `from` that element `index` of the output is; -1: it has no reference. */
 typedef int64_t source_of(const void *user, int64_t index, const numbers **from);
 
-/* Adds a result whose elements are those of other tensors. */
+/* Adds a result whose elements are elements of other tensors. */
 static bp_status add_taken(reference_results *made, const DLTensor *output, source_of *find, const void *user) {
     reference_result *result = &made->of[made->count++];
     *result = (reference_result){.name = "output", .tensor = output};

@@ -2,7 +2,7 @@
  *
  * The error of all elements of a fast transform together is at most a multiple of log2(n) units of rounding of all of
  * them (Higham, Accuracy and Stability of Numerical Algorithms, theorem 24.2), and a rounding of a step is spread
- * evenly over them: so that of one element is bounded by the 2-norm of the terms.
+ * evenly over them: so the error of one element is bounded by the 2-norm of the terms.
  */
 #include "reference/results.h"
 
@@ -131,7 +131,7 @@ static bp_status open_transform(transform *t, const bp_fft_call *call, const DLT
     return status;
 }
 
-/* Splits the index of a result element into that of each axis, and the offset of its item in the input. */
+/* Splits the index of a result element into the index on each axis, and the offset of its item in the input. */
 static int64_t locate(transform *t, const bp_fft_call *call, const DLTensor *in, const DLTensor *out, int64_t index) {
     int64_t offset = 0;
     for (int dim = out->ndim - 1; dim >= 0; dim--) {
@@ -149,39 +149,22 @@ static int64_t locate(transform *t, const bp_fft_call *call, const DLTensor *in,
     return offset;
 }
 
-/* Returns the largest prime factor of a length, if libraries have no kernel for it that takes less than a sum of all
- * terms (of 17 and more); otherwise 0. */
-static int64_t summed_factor(int64_t n) {
-    int64_t largest = 1;
-    for (int64_t p = 2; p * p <= n; p++) {
-        for (; n % p == 0; n /= p) {
-            largest = p;
-        }
-    }
-    largest = n > largest ? n : largest;
-    return largest >= 17 ? largest : 0;
-}
-
-/* Sets an element with 8 (log2(n) + 4 + p) units of rounding of its terms, where the error of a sum of p terms grows
- * with their number. Nothing is known if a partial sum may overflow. */
+/* Sets an element with 8 (log2(n) + 4) units of rounding of its terms. Nothing is known if a partial sum may overflow.
+ */
 static bool set_element(transform *t, const bp_fft_call *call, const DLTensor *in, const DLTensor *out,
                         reference_value *value) {
     const bp_dtype dtype = bp_dtype_from_dlpack(out->dtype);
     const bool f64 = dtype == BP_F64 || dtype == BP_C128;
     long double points = 1;
     total sum = {0, 0, 0};
-    int64_t terms = 0;
     for (int i = 0; i < t->ndim; i++) {
         points *= (long double)t->axes[i].n;
-        const int64_t factor = summed_factor(t->axes[i].n);
-        terms = factor > terms ? factor : terms;
     }
     add_axis(t, 0, locate(t, call, in, out, value->index), (const long double[]){1, 0}, &sum);
     const long double norm = sqrtl(sum.square), re = t->scale * sum.re, im = t->to_real ? 0 : t->scale * sum.im;
     value->re = (double)re;
     value->im = (double)im;
-    value->scale = (double)((fabsl(re) + fabsl(im)) * (f64 ? 2 : 1) +
-                            8 * (log2l(points) + 4 + (long double)terms) * t->scale * norm);
+    value->scale = (double)((fabsl(re) + fabsl(im)) * (f64 ? 2 : 1) + 8 * (log2l(points) + 4) * t->scale * norm);
     const long double largest = f64 ? (long double)DBL_MAX : (long double)FLT_MAX;
     return !isfinite(norm) || norm * sqrtl(points) * 4 < largest;
 }

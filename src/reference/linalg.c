@@ -340,12 +340,26 @@ static double residual(const product *left, const product *right, number *space,
 
 /* ---- The operands ---- */
 
+static int count_inputs(bp_op op) {
+    const char *names = bp_op_inputs(op);
+    int count = *names != '\0';
+    for (; *names; names++) {
+        count += *names == ',';
+    }
+    return count;
+}
+
+const DLTensor *reference_linalg_operand(const bp_linalg_call *call, int index) {
+    const int inputs = count_inputs(call->op), output = index - inputs;
+    return index < inputs ? call->input[index] : output < BP_LINALG_OUTPUTS ? call->output[output] : NULL;
+}
+
 static bool is_vector(const bp_linalg_call *call, char letter) {
     if (letter == 'W' || letter == 'S' || (letter == 'P' && call->op != BP_OP_LU)) {
         return true;
     }
     bool has = call->op == BP_OP_SOLVE || call->op == BP_OP_LSTSQ;
-    const DLTensor *a = call->operand[0], *b = call->operand[1];
+    const DLTensor *a = call->input[0], *b = call->input[1];
     if (!has || (letter != 'B' && letter != 'X')) {
         return false;
     }
@@ -353,7 +367,7 @@ static bool is_vector(const bp_linalg_call *call, char letter) {
            (b->ndim == a->ndim - 1 && memcmp(b->shape, a->shape, (size_t)b->ndim * sizeof *b->shape) == 0);
 }
 
-/* Returns the offset of an item in a compact tensor whose batch broadcasts to that of `whole`. */
+/* Returns the offset of an item in a compact tensor whose batch broadcasts to the batch of `whole`. */
 static int64_t item_offset(const operand *o, const operand *whole, int64_t item, bool strided) {
     const DLTensor *t = o->tensor, *w = whole->tensor;
     int64_t offset = 0, stride = 1;
@@ -489,7 +503,7 @@ static bool is_complete(const rule *r, const bp_linalg_call *call) {
     const char *equations = equations_of(r, call);
     for (int i = 0; equations && r->letters[i]; i++) {
         bool needed = strchr(equations, r->letters[i]) || r->letters[i] == 'F';
-        if (needed && !call->operand[i]) {
+        if (needed && !reference_linalg_operand(call, i)) {
             return false;
         }
     }
@@ -501,7 +515,7 @@ static bp_status read_operands(call_check *c) {
     int most = -1;
     for (int i = 0; status == BP_OK && c->rule->letters[i]; i++) {
         operand *o = &c->operands[i];
-        o->tensor = c->call->operand[i];
+        o->tensor = reference_linalg_operand(c->call, i);
         if (!o->tensor) {
             continue;
         }
@@ -530,6 +544,9 @@ bp_status reference_linalg_error(const bp_linalg_call *call, double *error) {
     call_check c = {.call = call, .rule = rule_of(call)};
     int64_t items = 1;
     *error = 0;
+    if (reference_linalg_is_spectrum(call)) {
+        return reference_spectrum_error(call, error);
+    }
     bp_status status = read_operands(&c);
     for (int i = 0; status == BP_OK && i < c.whole->tensor->ndim - c.whole->rank; i++) {
         items *= c.whole->tensor->shape[i];
@@ -547,17 +564,22 @@ bp_status reference_linalg_error(const bp_linalg_call *call, double *error) {
 
 double reference_linalg_bound(const bp_linalg_call *call) {
     int64_t most = 1;
-    for (int i = 0; i < BP_LINALG_OPERANDS && call->operand[i]; i++) {
-        const DLTensor *t = call->operand[i];
+    const DLTensor *t;
+    for (int i = 0; (t = reference_linalg_operand(call, i)); i++) {
         for (int d = t->ndim > 2 ? t->ndim - 2 : 0; d < t->ndim; d++) {
             most = t->shape[d] > most ? t->shape[d] : most;
         }
     }
     /* 30 is the threshold of LAPACK's own tests for residuals in units of n times epsilon. */
-    return 60 * (double)most * reference_unit(bp_dtype_from_dlpack(call->operand[0]->dtype));
+    return 60 * (double)most * reference_unit(bp_dtype_from_dlpack(call->input[0]->dtype));
 }
 
 const char *reference_linalg_equations(const bp_linalg_call *call) {
     const rule *r = rule_of(call);
     return r && is_complete(r, call) ? equations_of(r, call) : NULL;
+}
+
+bool reference_linalg_is_spectrum(const bp_linalg_call *call) {
+    const bool values = call->op == BP_OP_EIGH || call->op == BP_OP_EIG || call->op == BP_OP_SVD;
+    return values && !reference_linalg_equations(call) && call->output[call->op == BP_OP_SVD ? 1 : 0];
 }

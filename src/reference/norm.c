@@ -166,7 +166,7 @@ static reference_number inverse_std(void *user, int64_t set) {
     return (reference_number){m->inverse, m->inverse_error * m->inverse};
 }
 
-/* Four roundings in f64, and those of the statistic. */
+/* Four roundings in f64, and the roundings of the statistic. */
 static reference_number running(const norm *n, const wide_tensor *old, int64_t set, long double statistic,
                                 long double error) {
     const long double kept = (1 - n->momentum) * at(old, set, 0), added = n->momentum * statistic;

@@ -16,7 +16,7 @@ typedef struct reference_window {
 } reference_window;
 
 /* Opens a call. FORWARD reads its input, BACKWARD output_gradient and indices. *made is for reference_pool_close(),
- * also after a failure. Errors: BP_E_NO_MEMORY, or those of bp_tensor_copy(). */
+ * also after a failure. Errors: BP_E_NO_MEMORY, or as for bp_tensor_copy(). */
 bp_status reference_pool_open(reference_pool **made, const bp_pool_call *call);
 void reference_pool_close(reference_pool *made);
 

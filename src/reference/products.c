@@ -4,9 +4,9 @@
 #include <float.h>
 #include <math.h>
 
-/* Turns the sums of absolute values into errors: those of sums of `terms` products (reference_sum_number()), of which a
- * complex one has two for each part, and of the factors. Removes elements of which a part may overflow. Integers stay
- * as they are: they are exact. */
+/* Turns the sums of absolute values into errors: the errors of sums of `terms` products (reference_sum_number()), where
+ * a complex one has two for each part, and of the factors. Removes elements if a part of them may overflow. Integers
+ * stay as they are: they are exact. */
 static void bound_products(reference *made, bp_dtype dtype) {
     const bool is_complex = dtype == BP_C64 || dtype == BP_C128, f64 = dtype == BP_F64 || dtype == BP_C128;
     const double unit = reference_unit(dtype), terms = (double)made->terms * (is_complex ? 2 : 1) + 6;

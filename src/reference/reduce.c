@@ -213,8 +213,8 @@ static const row *row_of(softmax *s, int64_t index, void (*set)(const softmax *s
 }
 
 /* The roundings that reduce.h lists, in units: one of the difference to the greatest element, which changes its
- * exponential by as much as it is large; two of the exponential; those of the sum, in f64; of the inverse of the sum
- * and of the product. The relative error of a sum is the mean of those of its terms. */
+ * exponential by as much as it is large; two of the exponential; the roundings of the sum, in f64; of the inverse of
+ * the sum and of the product. The relative error of a sum is the mean of the errors of its terms. */
 static reference_number softmax_element(void *user, int64_t index) {
     softmax *s = user;
     const row *r = row_of(s, index, set_row);

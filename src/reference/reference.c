@@ -2,7 +2,7 @@
  *
  * Inputs are converted to float64 without loss. Each product is split into its rounded value and its exact error, and
  * the errors of products and additions are summed separately (Dot2 of Ogita, Rump and Oishi). The error is therefore
- * below that of any float64 library.
+ * below the error of any float64 library.
  */
 #include "reference/reference.h"
 
@@ -251,7 +251,9 @@ static bp_status count_different(const reference *made, const DLTensor *result, 
     const bp_status status = wholes_make(&got, result);
     *error = 0;
     for (int64_t i = 0; status == BP_OK && i < made->count; i++) {
-        *error += got.data[made->values[i].index] != wholes_convert(made->values[i].whole, dtype);
+        const reference_value *value = &made->values[i];
+        const uint64_t above = (uint64_t)got.data[value->index] - (uint64_t)wholes_convert(value->whole, dtype);
+        *error += above > (uint64_t)value->scale;
     }
     wholes_free(&got);
     return status;
@@ -327,8 +329,8 @@ bool reference_set(reference_value *value, const reference_number *number, bp_dt
     const bool on_edge = !exact && fabsl(size - (long double)limits.largest) <= number->error + size * unit;
     value->re = (double)number->value;
     value->im = 0;
-    /* Below the smallest normal number, the error of rounding is that of this number. The reference is rounded to f64
-     * itself. */
+    /* Below the smallest normal number, the error of rounding is the error of this number. The reference is rounded to
+     * f64 itself. */
     const long double normal = (long double)limits.smallest / (2 * unit);
     const long double rounded = fmaxl(size, normal) * (dtype == BP_F64 ? 2 : 1);
     value->scale = (double)(isfinite(size) && !exact ? rounded + number->error / unit : 0);

@@ -16,7 +16,8 @@ typedef struct reference_value {
     int64_t index; /* of the element in the result, row-major */
     double re, im;
     int64_t whole; /* the element, if the reference is REFERENCE_WHOLE */
-    double scale;  /* of products: sum of |a| |b| over the terms; rounding errors are proportional to it */
+    double scale;  /* of products: sum of |a| |b| over the terms; rounding errors are proportional to it; of
+                    * REFERENCE_WHOLE: how much larger a right element may be, usually 0 */
 } reference_value;
 
 /* A number, and how far rounding may move it. An error below 0: not at all, also not to its type. One that is not
@@ -25,7 +26,7 @@ typedef struct reference_number {
     long double value, error;
 } reference_number;
 
-/* A sum of products, and that of their absolute values. */
+/* A sum of products, and the sum of their absolute values. */
 typedef struct reference_sum {
     long double value, size;
 } reference_sum;
@@ -44,7 +45,7 @@ typedef struct reference {
     int64_t total;
     int64_t terms; /* per element */
     bool bounded;  /* the scales are the largest errors of correct results, in units of rounding of its type */
-    double tiny;   /* an absolute error that is no error; that of subnormal results comes from `terms` */
+    double tiny;   /* an absolute error that is no error; the error of subnormal results comes from `terms` */
 } reference;
 
 /* A tensor converted to compact row-major float64 or complex float64, without loss. */
@@ -115,12 +116,13 @@ double reference_sum_unit(bp_dtype dtype);
 /* Allocates numbers that are 0; NULL if there is no memory. Free them with free(). */
 reference_number *reference_numbers(int64_t count);
 
-/* Sets a value of a result of the type from a number. Its scale becomes its error, and that of rounding it to the type,
- * in units of rounding. Returns false if nothing can be checked: the error has no bound, or lets the number be finite
- * or not. */
+/* Sets a value of a result of the type from a number. Its scale becomes its error, and the error of rounding it to the
+ * type, in units of rounding. Returns false if nothing can be checked: the error has no bound, or lets the number be
+ * finite or not. */
 bool reference_set(reference_value *value, const reference_number *number, bp_dtype dtype);
 
-/* Sets the values of `made` from the numbers of all elements, and removes those of which nothing can be checked. */
+/* Sets the values of `made` from the numbers of all elements, and removes values if nothing about them can be checked.
+ */
 void reference_take(reference *made, const reference_number *numbers, bp_dtype dtype);
 
 /* The largest relative error of rounding to the type. */

@@ -44,6 +44,17 @@ bp_status reference_add_wholes(reference_results *made, const char *name, const 
     return status;
 }
 
+bp_status reference_add_values(reference_results *made, const char *name, const DLTensor *tensor, reference_setter *set,
+                               void *user) {
+    bp_status status;
+    reference *values = begin(&status, made, name, tensor, 0, INT64_MAX);
+    values->measure = values->measure == REFERENCE_WHOLE ? REFERENCE_WHOLE : REFERENCE_SUMS;
+    for (int64_t i = 0; status == BP_OK && i < values->count; i++) {
+        set(user, &values->values[i]);
+    }
+    return status;
+}
+
 bp_status reference_add_numbers(reference_results *made, const char *name, const DLTensor *tensor,
                                 const reference_number *numbers) {
     bp_status status;
@@ -162,8 +173,23 @@ static bp_status call_softmax_backward(reference_results *made, const given *fro
                                          pointer_of(from, "output_gradient"), pointer_of(from, "input_gradient"));
 }
 
+#define VALUES_MAP(X) X(det) X(slogdet) X(matrix_rank) X(cond) X(matrix_norm)
+#define DEFINE_VALUES(name)                                                                                            \
+    static bp_status call_##name(reference_results *made, const given *from) {                                         \
+        return reference_of_matrix_values(made, from->arguments);                                                      \
+    }
+VALUES_MAP(DEFINE_VALUES)
+#undef DEFINE_VALUES
+
+static bp_status call_vector_norm(reference_results *made, const given *from) {
+    const bp_linalg_call *call = from->arguments;
+    return reference_of_vector_norm(made, call, call->input[0], call->output[0]);
+}
+
 #define REFERENCE_MAP(X)                                                                                               \
     BP_CALL_MAP(X)                                                                                                     \
+    VALUES_MAP(X)                                                                                                      \
+    X(vector_norm)                                                                                                     \
     X(unary)                                                                                                           \
     X(binary) X(take) X(gather) X(concat) X(reduce) X(softmax) X(softmax_backward) X(matmul) X(gemm) X(einsum) X(fft)
 

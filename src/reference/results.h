@@ -13,7 +13,7 @@ enum { REFERENCE_RESULTS = 8 };
 
 typedef struct reference_result {
     const char *name;       /* of the field of the call */
-    const DLTensor *tensor; /* that of the call */
+    const DLTensor *tensor; /* the tensor in the call */
     reference values;
 } reference_result;
 
@@ -35,6 +35,11 @@ typedef int64_t reference_whole(void *user, int64_t index);
 bp_status reference_add_wholes(reference_results *made, const char *name, const DLTensor *tensor, int64_t work,
                                reference_whole *element, void *user);
 
+/* The same where a function sets the values, with scales in units of rounding. */
+typedef void reference_setter(void *user, reference_value *value);
+bp_status reference_add_values(reference_results *made, const char *name, const DLTensor *tensor, reference_setter *set,
+                               void *user);
+
 /* Adds a result from the numbers of all its elements. */
 bp_status reference_add_numbers(reference_results *made, const char *name, const DLTensor *tensor,
                                 const reference_number *numbers);
@@ -50,9 +55,12 @@ bool reference_can(const bp_call *call);
 bp_status reference_call(reference_results *made, const bp_call *call, const void *arguments);
 
 /* ---- Families, in the order of their files. On failure the results are to be freed, too. Errors: BP_E_NO_MEMORY,
- * those of bp_tensor_copy() ---- */
+ * and as for bp_tensor_copy() ---- */
 
-/* Of calls that have a struct. Attention with pages and gradients of recurrent layers have none. */
+/* Of calls that have a struct. A page or a length of attention that is out of range has no reference: the call fails.
+ * Gradients of recurrent layers need the biases of TRAINING, which BACKWARD has not: bias_ih and bias_hh of the call
+ * are these. Gradients of LSTM and GRU have no reference if `output` is not the one of the other tensors and these
+ * biases. */
 #define X(name) bp_status reference_of_##name(reference_results *made, const bp_##name##_call *call);
 BP_CALL_MAP(X)
 #undef X
@@ -77,6 +85,9 @@ bp_status reference_of_concat(reference_results *made, int axis, int count, cons
 
 bp_status reference_of_fft(reference_results *made, const bp_fft_call *call, const DLTensor *input,
                            const DLTensor *output);
+
+/* det, slogdet, matrix_rank, cond and matrix_norm. */
+bp_status reference_of_matrix_values(reference_results *made, const bp_linalg_call *call);
 
 /* Factors NULL: 1 and 0. */
 bp_status reference_of_gemm(reference_results *made, int transform_a, int transform_b, const bp_scalar *alpha,

@@ -29,8 +29,8 @@ int64_t wholes_convert(int64_t whole, bp_dtype dtype) {
     }
 }
 
-/* Copies the elements of the dimensions from `dim` on. Those of bool are not changed to 0 or 1, so that a result that
- * was not written is seen. */
+/* Copies the elements of the dimensions from `dim` on. Elements of bool are not changed to 0 or 1, so that a result
+ * that was not written is seen. */
 static void read_elements(const DLTensor *from, int dim, const char *at, int64_t **to) {
     const int64_t size = from->dtype.bits / 8;
     if (dim < from->ndim) {

@@ -20,7 +20,7 @@ typedef struct bp__list_entry {
 typedef struct bp__library_list {
     bp__search search;
     bp__list_entry *entries;
-    bp_library_info *infos;       /* as they are now, followed by that of the native provider */
+    bp_library_info *infos;       /* as they are now, followed by the native provider's */
     const bp_library_info **kept; /* the kept entries for `infos` */
     int count;
     bool unknown; /* BP__LIST_CACHED only: a library has to be probed, and there are no entries */

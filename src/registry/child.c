@@ -102,7 +102,7 @@ static bool fail_start(bp__file *file, const char *why) {
     return bp__facts_set(&file->facts.reason, reason);
 }
 
-/* Makes two connected sockets. Their numbers cannot be those of the child's first files, and other children do not
+/* Makes two connected sockets. Their numbers cannot be numbers of the child's first files, and other children do not
  * inherit them. */
 static bool make_sockets(int ends[2]) {
     int raw[2];

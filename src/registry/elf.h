@@ -23,7 +23,7 @@ typedef struct bp__elf {
     size_t size;
     bool wide;     /* ELF64 */
     bool big;      /* big endian */
-    bool usable;   /* class, byte order and machine are those of the running program */
+    bool usable;   /* class, byte order and machine are as in the running program */
     bool unread;   /* bp__elf_open could not open or map the file */
     bool no_space; /* because the process has no address space for it */
     bp__elf_segment load[BP__ELF_MAX_SEGMENTS];

@@ -97,7 +97,7 @@ bool bp__facts_parse(bp__facts *facts, const char *name, const char *value) {
     return true;
 }
 
-/* The bits of BP_PRIMITIVE_BIT, between those of the checks. */
+/* The bits of BP_PRIMITIVE_BIT, between the bits of the checks. */
 enum { FIRST_PRIMITIVE = 44, AFTER_PRIMITIVES = 56 };
 _Static_assert(BP_PRIMITIVE_BIT(0) == UINT64_C(1) << FIRST_PRIMITIVE, "both state the first bit");
 #define X(number, name, text)                                                                                          \

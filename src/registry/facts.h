@@ -36,7 +36,7 @@ typedef enum bp__outcome {
     X(TEXT, prefix)                                                                                                    \
     X(TEXT, suffix)                                                                                                    \
     X(TEXT, cblas_suffix)                                                                                              \
-    X(INT, marked) /* exports symbols of the family's own interface, not only those of the BLAS */                     \
+    X(INT, marked) /* exports symbols of the family's own interface, not only symbols of the BLAS */                   \
     X(TEXT, threading)                                                                                                 \
     X(TEXT, fact_sources)                                                                                              \
     X(INT, outcome) /* from here on: found by the probe */                                                             \
@@ -57,9 +57,11 @@ typedef enum bp__outcome {
     X(INT, call_data)                                                                                                  \
     X(INT, thread_data)                                                                                                \
     X(INT, caller_data)                                                                                                \
-    X(INT, stack) /* bp_library_info.stack, in KiB */                                                                  \
-    X(TEXT, faults)   /* a line for each check that failed or did not end: "eig f32: ..." */                           \
-    X(INT, overreads) /* the types of which LAPACK routines read next to their operands: a mask */                     \
+    X(INT, stack)        /* bp_library_info.stack, in KiB */                                                           \
+    X(TEXT, faults)      /* a line for each check that failed or did not end: "eig f32: ..." */                        \
+    X(INT, overreads)    /* the types whose LAPACK routines read next to their operands: a mask */                     \
+    X(TEXT, inexact_f32) /* bp_library_info.inexact */                                                                 \
+    X(TEXT, inexact_f64)                                                                                               \
     X(TEXT, outside)  /* names of BLAS's routines that access memory outside of their operands; "*": not tested */     \
     X(TEXT, forwards) /* the file that it opens itself and forwards its products to */                                 \
     X(TEXT, blas)     /* of a LAPACK without BLAS: the path by which the loader found its BLAS */                      \

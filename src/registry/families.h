@@ -26,7 +26,7 @@ typedef enum bp__answer {
 #define BP__FAMILY_LAYER 2u /* a part of another library; has no entry of its own */
 #define BP__FAMILY_QUIET 4u /* a probe must not call it: it stays unopened */
 #define BP__FAMILY_NAMED                                                                                               \
-    16u /* its files have the version in their names; those of other families only that of their interface */
+    16u /* its files have the version in their names; files of other families only their interface's version */
 #define BP__FAMILY_HEAVY 8u     /* takes a second to open: probed only if it could also run */
 #define BP__FAMILY_FORWARDS 32u /* only forwards calls to a library that is chosen when it is loaded */
 #define BP__FAMILY_PARTS 64u    /* opens other files that do the work */

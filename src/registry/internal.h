@@ -8,7 +8,7 @@
 #include "base/base.h"
 
 /* Builds the list if there is none yet. Entries are numbered as in bp_library_at. The list and its entries live until
- * bp_reset; equal lists have one address, and so do equal entries. `loaded` and `probe_ms` are those of the first such
+ * bp_reset; equal lists have one address, and so do equal entries. `loaded` and `probe_ms` are valid for the first such
  * entry. */
 bp_status bp__libraries(const bp_library_info ***entries, int *count);
 

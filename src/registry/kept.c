@@ -42,6 +42,9 @@ static bool same_texts(const bp_library_info *a, const bp_library_info *b) {
         {a->cblas_suffix, b->cblas_suffix},
         {a->faults, b->faults},
         {a->blas, b->blas},
+        {a->outside, b->outside},
+        {a->inexact[0], b->inexact[0]},
+        {a->inexact[1], b->inexact[1]},
     };
     for (int i = 0; i < BP__COUNT(texts); i++) {
         if (texts[i][0] != texts[i][1] && !bp__text_equal(texts[i][0], texts[i][1])) {
@@ -59,7 +62,8 @@ static bool same_need(const bp_library_need *a, const bp_library_need *b) {
  * library is loaded. */
 static bool same_entry(const bp_library_info *a, const bp_library_info *b) {
     return a->kinds == b->kinds && a->state == b->state && a->int_bits == b->int_bits && a->f2c == b->f2c &&
-           same_need(&a->space, &b->space) && same_need(&a->data, &b->data) && a->stack == b->stack && same_texts(a, b);
+           same_need(&a->space, &b->space) && same_need(&a->data, &b->data) && a->stack == b->stack &&
+           a->overreads == b->overreads && same_texts(a, b);
 }
 
 static const bp_library_info *keep_entry(const bp_library_info *info) {

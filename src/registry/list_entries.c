@@ -218,6 +218,7 @@ static bool fill_info(const bp__list_entry *entry, bp_library_info *info) {
         .data = {facts->open_data * KIB, facts->call_data * KIB, facts->thread_data * KIB, facts->caller_data * KIB},
         .stack = facts->stack * KIB,
         .overreads = (uint32_t)facts->overreads,
+        .inexact = {facts->inexact_f32, facts->inexact_f64},
         .outside = facts->outside,
     };
     if (!bp__facts_learn_all(&fact_sources, facts->probed)) {
@@ -227,7 +228,7 @@ static bool fill_info(const bp__list_entry *entry, bp_library_info *info) {
     return true;
 }
 
-/* Shows the target of a facade: family, version and width are those of the target. */
+/* Shows the target of a facade: family, version and width are the target's. */
 static void copy_from_target(bp_library_info *facade, const bp__facts *target) {
     facade->family = target->family;
     facade->version = target->version;
@@ -252,7 +253,7 @@ static bool show_blas(bp__library_list *list, bp_library_info *info) {
             info->kernels = facts->kernels;
             info->threading = *facts->threading ? facts->threading : "unknown";
             info->thread_scope = *facts->thread_scope ? facts->thread_scope : "unknown";
-            return bp__facts_learn(&info->fact_sources, "threading", "that of its BLAS");
+            return bp__facts_learn(&info->fact_sources, "threading", "as its BLAS");
         }
     }
     if (*info->blas) {
@@ -286,6 +287,7 @@ static void fill_native(bp_library_info *info) {
         .cblas_suffix = "",
         .faults = "",
         .blas = "",
+        .inexact = {"", ""},
         .outside = "",
     };
 }

@@ -47,7 +47,7 @@ void bp__opened_reset(void) {
 
 static const char *const openmp_runtimes[] = {"libgomp", "libiomp5", "libomp"};
 
-/* Returns "libgomp" for "libgomp-a34b3233.so.1"; NULL if the name is not that of an OpenMP runtime. */
+/* Returns "libgomp" for "libgomp-a34b3233.so.1"; NULL if the name is no OpenMP runtime's. */
 static const char *runtime_of(const char *path) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
@@ -161,7 +161,7 @@ static bp_status check_blas(const bp_library_info *library, void *handle) {
     }
     return bp__fail(BP_E_LOAD,
                     "library '%s' (%s) is not used in this process: it would call the products of %s, which was loaded "
-                    "before and has the same SONAME, instead of those of %s",
+                    "before and has the same SONAME, instead of the products of %s",
                     library->id, library->path, file, library->blas);
 }
 

@@ -3,7 +3,7 @@
  * The file is lines of text. After a first line with the format's number, each entry is
  *     file DEVICE INODE SIZE MODIFIED CHANGED CONTEXT LOADER HASH PATH
  * and one line "\tname value" for each fact that is not empty; "\\" and "\n" mean a backslash and a line end. HASH is
- * that of the fact lines: a damaged entry is ignored.
+ * the hash of the fact lines: a damaged entry is ignored.
  */
 #include "registry/probe_cache.h"
 #include "base/path_buffer.h"
@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum { MOST_BYTES = 4 << 20 };
-static const char first_line[] = "backplane-libraries 8\n", any_format[] = "backplane-libraries ";
+static const char first_line[] = "backplane-libraries 9\n", any_format[] = "backplane-libraries ";
 
 struct bp__probe_cache_entry {
     const char *path;

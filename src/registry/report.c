@@ -7,10 +7,11 @@
 #include <string.h>
 
 /* Facts that a report may set; only the parent sets the others. */
-static const char *const reported[] = {
-    "version",     "kernels",   "int_bits",  "complex_return", "f2c",        "thread_scope", "threading",
-    "runtimes",    "forwards",  "blas",      "open_space",     "call_space", "thread_space", "caller_space",
-    "caller_data", "open_data", "call_data", "thread_data",    "overreads",  "outside",      "stack"};
+static const char *const reported[] = {"version",      "kernels",     "int_bits",     "complex_return", "f2c",
+                                       "thread_scope", "threading",   "runtimes",     "forwards",       "blas",
+                                       "open_space",   "call_space",  "thread_space", "caller_space",   "caller_data",
+                                       "open_data",    "call_data",   "thread_data",  "overreads",      "outside",
+                                       "stack",        "inexact_f32", "inexact_f64"};
 
 typedef struct summary {
     const char *step;

@@ -14,7 +14,7 @@ typedef struct bp__file {
     bool asked_for;           /* reached through registry.library_path: examined whatever its name */
     const char *loader_names; /* newline-separated: its names in the loader's cache */
     bool loaded;              /* by this process */
-    struct bp__file *same_as; /* the listed file of which this one is a copy, or NULL */
+    struct bp__file *same_as; /* the listed file that this one is a copy of, or NULL */
     bool stored;              /* the facts came from the probe cache */
     bp_status trust;
     const char *trust_reason;

@@ -187,7 +187,8 @@ bp_status bp__layers_read(bp__layers *layers) {
         return status;
     }
     BP__TRY(put_named_file(layers));
-    for (int aliases = 1; aliases >= 0; aliases--) { /* a setting's own variable overrides that of an alias for it */
+    for (int aliases = 1; aliases >= 0;
+         aliases--) { /* a setting's own variable overrides the variable of an alias for it */
         for (int i = 0; i < BP_SETTING_COUNT; i++) {
             bool is_alias = (bp__table_at((bp_setting_id)i)->info.flags & BP_SETTING_ALIAS) != 0;
             BP__TRY(is_alias == (aliases == 1) ? put_variable(layers, (bp_setting_id)i) : BP_OK);

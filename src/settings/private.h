@@ -145,7 +145,7 @@ uint32_t bp__fresh_state(void);
  * none. */
 const bp__scope_node *bp__scope_find(bp_setting_id id, bp_layer layer);
 int64_t bp__scopes_of_others(void);
-void bp__scopes_drop(void);   /* those of the calling thread */
+void bp__scopes_drop(void);   /* the scopes of the calling thread */
 void bp__scopes_forked(void); /* in a child of fork: drops the scopes of all other threads */
 
 #endif

@@ -47,7 +47,7 @@ static bool path_of(const char *kind, const void *key, size_t key_size, char pat
 
 /* ---- Reading ---- */
 
-/* Returns a copy of the bytes in a file, or NULL if the file is not that of the key. */
+/* Returns a copy of the bytes in a file, or NULL if the file has another key. */
 static void *bytes_of(const char *file, size_t length, const void *key, size_t key_size, size_t *size) {
     header head;
     if (length < sizeof head) {
@@ -99,7 +99,7 @@ static bool is_older(const aged *a, const aged *b) {
                                                   : a->written.tv_nsec < b->written.tv_nsec;
 }
 
-/* Returns whether a name is that of a blob, perhaps an unfinished one of a process that was killed. */
+/* Returns whether a name is a blob's, perhaps an unfinished one of a process that was killed. */
 static bool is_blob(const char *name) {
     return strlen(name) >= NAME_DIGITS && strncmp(name + NAME_DIGITS, SUFFIX, strlen(SUFFIX)) == 0;
 }

@@ -53,7 +53,7 @@ static bool parse_line(char *line, bp__store_record *record) {
     return bp__parse_int(time, &record->written_s) && unescape(line) && unescape(value);
 }
 
-/* Returns the slot of a key: that of its record, or a free one. */
+/* Returns the slot of a key: the slot of its record, or a free one. */
 static int *slot_of(const bp__store *store, const char *key) {
     size_t mask = store->slot_count - 1, at = (size_t)bp__hash(key, strlen(key)) & mask;
     while (store->slots[at] != 0 && strcmp(store->records[store->slots[at] - 1].key, key) != 0) {

@@ -46,7 +46,7 @@ void bp__store_visit(const bp__store *store, bool (*visit)(void *user, const bp_
 bp_status bp__store_put(const char *name, const bp__store_record *records, int count);
 
 /* Reads a snapshot from a text, which may be hostile; takes ownership of it. `path` is for messages; *damaged is the
- * number of damaged lines. Errors: BP_E_NO_MEMORY, BP_E_FORMAT (the first line is not that of a file of records). */
+ * number of damaged lines. Errors: BP_E_NO_MEMORY, BP_E_FORMAT (the first line says that it is no file of records). */
 bp_status bp__store_parse(bp__store **store, char *text, const char *path, int *damaged);
 
 #endif

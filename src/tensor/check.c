@@ -61,7 +61,7 @@ bp_status bp__tensor_extent(const DLTensor *tensor, const char *name, int64_t *l
     return BP_OK;
 }
 
-/* Returns the alignment of an element. Complex numbers have that of their components. */
+/* Returns the alignment of an element. Complex numbers have the alignment of their components. */
 static size_t alignment_of(bp_dtype dtype) {
     size_t size = bp_dtype_size(dtype);
     return dtype == BP_C64 || dtype == BP_C128 ? size / 2 : size;

@@ -1,7 +1,7 @@
 /* copy.c - copies a tensor to another of the same shape with any strides, and converts between types (bp_tensor_copy).
  *
- * The dimensions are first simplified. Those of size 1 are removed, the destination is walked forwards and in memory
- * order, and adjacent dimensions that continue each other are merged. A loop over matrices remains.
+ * The dimensions are first simplified. Dimensions of size 1 are removed, the destination is walked forwards and in
+ * memory order, and adjacent dimensions that continue each other are merged. A loop over matrices remains.
  */
 #include "tensor/internal.h"
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 enum {
-    ALIGNMENT = 64, /* that of bp__alloc_aligned() */
+    ALIGNMENT = 64, /* as bp__alloc_aligned() has it */
     HUGE_PAGE = 2 << 20,
     HUGE_FROM = 2 * HUGE_PAGE /* smaller blocks rarely contain a whole huge page */
 };

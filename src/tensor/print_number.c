@@ -174,7 +174,7 @@ void bp__number_write(const bp__number_format *f, bp_dtype dtype, const char *at
     }
     digits d;
     size_t used = 0;
-    if (f->exponent) { /* digits beyond the shortest ones are those of the number itself, as in NumPy */
+    if (f->exponent) { /* digits beyond the shortest ones are digits of the number itself, as in NumPy */
         take_apart(&d, load(dtype, at), f->exponent_right, true);
     } else {
         take_apart_fixed(&d, dtype, x, load(dtype, at), f->precision);

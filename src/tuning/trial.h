@@ -58,7 +58,7 @@ struct bp__trial {
     bp_operand operands[BP__TRIAL_OPERANDS];
     bp_scalar scalars[2];
     double roundings; /* how large the error of a result is, in errors of one operation */
-    double scale;     /* typical size of a result; 0: that of the reference */
+    double scale;     /* typical size of a result; 0: the size of the reference */
     /* Runs another operation of the family, which writes the operands with BP__VALUES_COMPUTED; NULL: there are none */
     bp_status (*compute)(const bp__trial *trial);
 };

@@ -14,7 +14,7 @@
 typedef struct bp__budget {
     int64_t start_ns;
     double excluded_ns; /* for the first use of libraries, which is not limited */
-    double call_ns;     /* own time of the class: that of its fastest candidate so far, or what is expected */
+    double call_ns;     /* own time of the class: the time of its fastest candidate so far, or what is expected */
     bool known;         /* a candidate has run */
 } bp__budget;
 void bp__budget_begin(bp__budget *budget, double expected_ns);

@@ -176,8 +176,8 @@ static void note_component(content *c, double x) {
     c->most = size <= DBL_MAX && size > c->most ? size : c->most;
 }
 
-/* Finds the largest magnitude by the bits without the sign, whose order is that of the numbers. Returns false if it is
- * not finite. */
+/* Finds the largest magnitude by the bits without the sign, which are in the order of the numbers. Returns false if it
+ * is not finite. */
 #define SCAN(type, bits, largest)                                                                                      \
     static bool scan_##type(const void *row, int64_t count, content *c) {                                              \
         const bits mask = (bits)-1 >> 1, limit = largest;                                                              \

@@ -11,7 +11,7 @@ typedef struct attention_shape {
     bp_dtype dtype;
     int batch_ndim;
     int64_t batch[4];
-    int64_t key_heads, value_heads; /* 0: those of the batch */
+    int64_t key_heads, value_heads; /* 0: as many as in the batch */
     int64_t queries, keys, size, value_size;
     bool broadcast; /* some dimensions of query, key and value have size 1 */
     attention_mask mask;

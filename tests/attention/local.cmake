@@ -1,4 +1,4 @@
-# The kernels for AVX512_BF16 with a model of the instruction, and those of f32 with the same panels, compiled for AVX2.
+# The kernels for AVX512_BF16 with a model of the instruction, and the kernels of f32 with the same panels, compiled for AVX2.
 # The file names select the flags of AVX2.
 set(wide_source ${CMAKE_CURRENT_SOURCE_DIR}/attention/wide/kernel_bf16_model_avx2.c
     ${CMAKE_CURRENT_SOURCE_DIR}/attention/wide/kernel_wide_avx2.c)

@@ -182,7 +182,7 @@ void attention_compare_large(const attention_case *c) {
 
 /* ---- Gradients ---- */
 
-/* Sums of a gradient, and bounds of their errors relative to those of weights and slopes. */
+/* Sums of a gradient, and bounds of their errors relative to the errors of weights and slopes. */
 typedef struct sums {
     long double *value, *size;
 } sums;

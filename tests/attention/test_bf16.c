@@ -203,7 +203,7 @@ static void excluded_rows_are_zero(void **state) {
     attention_end(&c);
 }
 
-/* Denormal numbers count as 0: those of queries, keys and values. */
+/* Denormal numbers of queries, keys and values count as 0. */
 static void denormal_numbers_are_zero(void **state) {
     enum { KEYS = 20 };
     (void)state;

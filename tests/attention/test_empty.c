@@ -167,7 +167,7 @@ static void check_written(const tensors *t, int which, const char *text) {
     }
 }
 
-/* The bits of a plan are those of a run, and all of them were written. */
+/* A plan has the bits of a run, and all of them were written. */
 static void compare(const tensors *ran, const tensors *executed, const sizes *s, bool backward) {
     char text[160];
     snprintf(text, sizeof text, "items %d queries %d keys %d size %d values %d pool %d masked %d causal %d paged %d",
@@ -272,7 +272,7 @@ static void gradients_are_written_in_all_heads_of_no_items(void **state) {
     }
 }
 
-/* A tensor without elements may have any strides, also those of one that items share. */
+/* A tensor without elements may have any strides, also the strides of one that items share. */
 static void an_empty_gradient_with_strides_of_0_is_not_written(void **state) {
     static float mask[5];
     const int64_t none[] = {0, 2, 4}, keys[] = {0, 5, 4}, rows[] = {0, 2}, masks[] = {0, 1, 5}, strides[] = {0, 5, 1};

@@ -114,7 +114,7 @@ static void tensors_are_checked(void **state) {
     view(&w.key, w.numbers[1], BP_F32, 3, (const int64_t[]){4, 6, 5});
     view(&w.value, w.numbers[2], BP_F32, 3, (const int64_t[]){6, 6, 2});
     fails(&w, BP_E_SHAPE,
-          "query has 12 heads, key 4 and value 6; those of key and value must divide that of query, and one of them "
+          "query has 12 heads, key 4 and value 6; the numbers of key and value must divide query's, and one of them "
           "the other");
     begin(&w);
     view(&w.output, w.numbers[3], BP_F32, 3, (const int64_t[]){4, 3, 5});

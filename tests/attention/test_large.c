@@ -1,5 +1,5 @@
 /* test_large.c - attention to scores that are large and finite, in all kernels and types: outputs, logarithms and
- * gradients are those of softmax, however large the scores are. */
+ * gradients are as softmax has them, however large the scores are. */
 #include "attention/cases.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* test_pages.c - attention to keys and values in pages against that to the same rows gathered first, and wrong pages.
- */
+/* test_pages.c - attention to keys and values in pages against the reference, and wrong pages. */
+#include "reference/attention.h"
 #include "support/strided.h"
 
 #include <math.h>
@@ -115,65 +115,35 @@ static void end(paged *c) {
     free(c->lengths);
 }
 
-/* Computes one item without pages, in f64, from gathered rows; `is_causal` as a mask. */
-static void compare_item(const paged *c, int64_t item) {
-    const shape *s = &c->s;
-    const int64_t keys = c->lengths[item], most = s->most * s->page_size;
-    strided_tensor q, k, v, m, o, l;
-    strided_make(&q, BP_F64, 3, (const int64_t[]){s->heads, s->queries, s->size}, true);
-    strided_make(&k, BP_F64, 3, (const int64_t[]){s->key_heads, keys, s->size}, true);
-    strided_make(&v, BP_F64, 3, (const int64_t[]){s->value_heads, keys, s->value_size}, true);
-    strided_make(&m, BP_BOOL, 2, (const int64_t[]){s->queries, keys}, true);
-    strided_make(&o, BP_F64, 3, (const int64_t[]){s->heads, s->queries, s->value_size}, true);
-    strided_make(&l, BP_F64, 2, (const int64_t[]){s->heads, s->queries}, true);
-    for (int64_t i = 0; i < strided_elements(&q); i++) {
-        strided_put(&q, i, strided_get(&c->tensor[QUERY], item * strided_elements(&q) + i));
+/* The values are from -1 to 1. For them, this limit is below some bounds of the reference in f32. */
+static void compare_number(const paged *c, int which, int64_t index, reference_number want) {
+    const bp_dtype dtype = c->tensor[which].dtype;
+    const double got = strided_get(&c->tensor[which], index), value = (double)want.value,
+                 rounded = reference_unit(dtype) * (fabs(value) + (dtype == BP_F16 ? 0x1p-14 : 0x1p-126)),
+                 limit = dtype != BP_F32   ? INFINITY
+                         : which == OUTPUT ? 2e-5
+                                           : 1e-5 * (1 + fabs(value)),
+                 bound = fmin((double)want.error + rounded, limit);
+    if (!(isinf(value) ? got == value : fabs(got - value) <= bound)) {
+        fail_msg("%s: element %d of %s is %.9g; it must be %.9g, within %.3g", c->text, (int)index,
+                 which == OUTPUT ? "output" : "logsumexp", got, value, bound);
     }
-    const int64_t pool = s->items * s->most + 3;
-    for (int which = KEY; which <= VALUE; which++) {
-        const int64_t heads = which == KEY ? s->key_heads : s->value_heads,
-                      width = which == KEY ? s->size : s->value_size;
-        for (int64_t j = 0; j < keys; j++) {
-            const int64_t page = pool - 1 - (j / s->page_size * s->items + item),
-                          row = page * s->page_size + j % s->page_size;
-            for (int64_t i = 0; i < heads * width; i++) {
-                strided_put(which == KEY ? &k : &v, (i / width * keys + j) * width + i % width,
-                            strided_get(&c->tensor[which], row * heads * width + i));
-            }
+}
+
+static void compare_with_reference(const paged *c) {
+    reference_attention *a;
+    reference_number *row = reference_numbers(c->s.value_size), logsumexp;
+    assert_non_null(row);
+    assert_int_equal(reference_attention_open(&a, &c->call, NULL), BP_OK);
+    for (int64_t i = 0; i < strided_elements(&c->tensor[LOGSUMEXP]); i++) {
+        reference_attention_row(a, i, row, &logsumexp);
+        compare_number(c, LOGSUMEXP, i, logsumexp);
+        for (int64_t e = 0; e < c->s.value_size; e++) {
+            compare_number(c, OUTPUT, i * c->s.value_size + e, row[e]);
         }
     }
-    for (int64_t i = 0; i < s->queries; i++) {
-        for (int64_t j = 0; j < keys; j++) {
-            const bool masked = s->mask && strided_get(&c->tensor[MASK], (item * s->queries + i) * most + j) == 0;
-            strided_put(&m, i * keys + j, !masked && !(s->causal && j > keys - s->queries + i));
-        }
-    }
-    const bp_attention_call call = {.struct_size = sizeof call,
-                                    .enable_gqa = 1,
-                                    .query = &q.view.tensor,
-                                    .key = &k.view.tensor,
-                                    .value = &v.view.tensor,
-                                    .mask = &m.view.tensor,
-                                    .output = &o.view.tensor,
-                                    .logsumexp = &l.view.tensor};
-    assert_int_equal(bp_attention_run(NULL, &call), BP_OK);
-    const double error = s->dtype == BP_F64 ? 1e-12 : s->dtype == BP_F32 ? 1e-5 : s->dtype == BP_F16 ? 2e-3 : 1e-2;
-    for (int64_t i = 0; i < strided_elements(&o) + strided_elements(&l); i++) {
-        const bool logarithm = i >= strided_elements(&o);
-        const strided_tensor *own = logarithm ? &l : &o;
-        const int64_t at = logarithm ? i - strided_elements(&o) : i;
-        const double want = strided_get(own, at),
-                     got = strided_get(&c->tensor[logarithm ? LOGSUMEXP : OUTPUT], item * strided_elements(own) + at),
-                     bound = logarithm ? fmin(error, 1e-4) * (1 + fabs(want)) : error * 2;
-        if (!(isinf(want) ? got == want : fabs(got - want) <= bound)) {
-            fail_msg("%s: item %d of %d keys: element %d of %s is %.9g; it must be %.9g", c->text, (int)item, (int)keys,
-                     (int)at, logarithm ? "logsumexp" : "output", got, want);
-        }
-    }
-    strided_tensor *const all[] = {&q, &k, &v, &m, &o, &l};
-    for (size_t i = 0; i < COUNT(all); i++) {
-        strided_free(all[i]);
-    }
+    reference_attention_close(a);
+    free(row);
 }
 
 static void run(paged *c, int kernel, int threads) {
@@ -192,14 +162,12 @@ static void run(paged *c, int kernel, int threads) {
 
 static void compare(paged *c, int kernel) {
     run(c, kernel, 2);
-    for (int64_t item = 0; item < c->s.items; item++) {
-        compare_item(c, item);
-    }
+    compare_with_reference(c);
     strided_check_gaps(&c->tensor[OUTPUT], c->text);
     strided_check_gaps(&c->tensor[LOGSUMEXP], c->text);
 }
 
-static void results_equal_those_of_gathered_rows(void **state) {
+static void results_equal_the_reference(void **state) {
     static const int64_t sizes[] = {1, 2, 3, 16, 17, 64, 128, 200},
                          heads[][3] = {{4, 2, 2}, {4, 4, 4}, {6, 3, 1}, {3, 1, 1}, {1, 1, 1}};
     const char *sanitizers = getenv("TESTED_SANITIZERS");
@@ -327,7 +295,7 @@ static void fails(paged *c, bp_status status, const char *message) {
     end(c);
 }
 
-/* The views of usual() are copied by value, so tensors point to those of the copy. */
+/* The views of usual() are copied by value, so tensors point to the views of the copy. */
 #define REFUSED(status, message, ...)                                                                                  \
     do {                                                                                                               \
         paged c = usual();                                                                                             \
@@ -408,12 +376,9 @@ static void other_kernels_refuse(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_equal_those_of_gathered_rows),
-        cmocka_unit_test(long_keys_are_merged),
-        cmocka_unit_test(threads_do_not_change_bits),
-        cmocka_unit_test(numbers_are_checked_before_anything_is_written),
-        cmocka_unit_test(tensors_are_checked),
-        cmocka_unit_test(other_kernels_refuse),
+        cmocka_unit_test(results_equal_the_reference), cmocka_unit_test(long_keys_are_merged),
+        cmocka_unit_test(threads_do_not_change_bits),  cmocka_unit_test(numbers_are_checked_before_anything_is_written),
+        cmocka_unit_test(tensors_are_checked),         cmocka_unit_test(other_kernels_refuse),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

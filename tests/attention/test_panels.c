@@ -58,7 +58,7 @@ static double score_of(int64_t index, bool is_double) {
     return index < specials ? special[index] : (least - 3) * (double)(index - specials) / (double)(1 << 17);
 }
 
-/* The relative error of the rounded ln 2, and without fused multiply-add that of its product. */
+/* The relative error of the rounded ln 2, and without fused multiply-add the error of its product. */
 static long double error_of_ln2(bool is_double, bool fused) {
     const long double ln2 = 0.693147180559945309417232L;
     const long double rounded = is_double ? (long double)(double)ln2 : (long double)(float)ln2;

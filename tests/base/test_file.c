@@ -258,7 +258,7 @@ static int write_where_nothing_can_be_written(void) {
     return 0;
 }
 
-/* The reason is that of the directory that cannot be made, not that of those below it. */
+/* The reason is about the directory that cannot be made, not about directories below it. */
 static int write_without_permission(void) {
     CHECK(mkdir(in_folder("open"), 0755) == 0 && chmod(folder, 0555) == 0);
     if (geteuid() == 0 && (setgid(65534) != 0 || setuid(65534) != 0)) {

@@ -68,7 +68,7 @@ extern const bp_provider *test_provider;
 
 /* Plans every accepted offer, runs it on random data, and checks that every element is within its error bound and that
  * nothing else was written. Fails the test with a description otherwise. Returns false if the library refused. The
- * verdict is that of the first accepted offer, else of the first refusal. */
+ * verdict belongs to the first accepted offer, else to the first refusal. */
 bool test_run_product(void *instance, const test_product *product, bp_verdict *verdict);
 
 /* Runs the offer of one algorithm. Fails the test if there is none. */

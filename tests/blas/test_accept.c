@@ -42,8 +42,8 @@ static void test_refusals(void **state) {
     assert_int_equal(judge_row(&row, &problem).reason, BP_REASON_OTHER);
 }
 
-/* A routine that the probe found to access memory outside of its operands is refused, in its type alone. Products with a
- * vector run on gemm then. */
+/* A routine that the probe found to access memory outside of its operands is refused, in its type alone. Products with
+ * a vector run on gemm then. */
 static void test_faulty_routines(void **state) {
     (void)state;
     bp_library_info row = test_row("openblas", "pthread");
@@ -209,7 +209,8 @@ static void test_threads(void **state) {
     assert_int_equal(threads_for("openblas", "libgomp", 200, 2), 1);
     assert_int_equal(threads_for("odd", "libgomp", 128, 2), 1);
     assert_int_equal(threads_for("netlib", "serial", 1024, 8), 1);
-    /* A count that cannot be set is that of all processors. It is accepted only if so many threads are allowed. */
+    /* A count that cannot be set is the number of all processors. It is accepted only if so many threads are allowed.
+     */
     assert_int_equal(threads_for("odd", "pthread", 1024, TEST_PROCESSORS), 0);
     test_product fewer = square(BP_F64, 1024, TEST_PROCESSORS - 1);
     assert_int_equal(judge("odd", "pthread", &fewer).reason, BP_REASON_THREADS);

@@ -1,8 +1,8 @@
-/* test_bounds.c - products on every candidate whose operands end at a page without access, or begin after one: those of
- * BLAS, of MKL's batches, of kernels that libxsmm generates, of oneDNN, and our own.
+/* test_bounds.c - products on every candidate whose operands end at a page without access, or begin after one:
+ * candidates of BLAS, of MKL's batches, of kernels that libxsmm generates, of oneDNN, and our own.
  *
  * A candidate that accesses more than its operands ends this process; the probe must have refused it. The shapes
- * include those of a known defect of OpenBLAS 0.3.21: a vector of 7 numbers by a matrix of 7 x 126, in c64. */
+ * include the shapes of a known defect of OpenBLAS 0.3.21: a vector of 7 numbers by a matrix of 7 x 126, in c64. */
 #include "backplane.h"
 
 #include "support/guarded.h"

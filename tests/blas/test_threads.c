@@ -69,7 +69,7 @@ static void test_count_is_set_and_read(void **state) {
     in_own_process(check_slot);
 }
 
-/* A count of the calling thread is restored after a call. A count of the process stays that of the plan. */
+/* A count of the calling thread is restored after a call. A count of the process stays as the plan set it. */
 static void check_after_run(void *instance, const bp_library_info *row) {
     if (one_thread(row)) {
         return;

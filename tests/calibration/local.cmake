@@ -25,7 +25,7 @@ endif()
 add_timed(convolving TIMED_CONVOLVES=1 ${slow_loops})
 add_timed(rounding TIMED_ROUNDS=1)
 
-# Two libraries, one of which takes 2 ms for products of 4096 multiplications and more.
+# Two libraries; one takes 2 ms for products of 4096 multiplications and more.
 function(add_timed_library name)
     add_library(timed_library_${name} SHARED ${CMAKE_SOURCE_DIR}/tests/registry/fakes/blas.c)
     target_compile_definitions(timed_library_${name} PRIVATE FAKE_INTEGER=int32_t FAKE_SUFFIX=_ FAKE_FORTRAN FAKE_CBLAS

@@ -160,7 +160,7 @@ static void step_crashing(void) {
     bp_time_source source;
     bp_explanation *e = explained(64, 64, 64, "num_threads=1");
     is_chosen(e, "native", &source);
-    expect(source == BP_TIME_ESTIMATED, "measured times are not used if those of one candidate are missing");
+    expect(source == BP_TIME_ESTIMATED, "measured times are not used if the times of one candidate are missing");
     bp_explanation_release(e);
     e = explained(64, 64, 64, "num_threads=1, dispatch.exclude=crashing");
     is_chosen(e, "native", &source);

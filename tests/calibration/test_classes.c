@@ -62,7 +62,7 @@ static bool is_measured(bp_op op, bp_dtype dtype) {
     return false;
 }
 
-/* The operations whose times are those of another one, or are not measured. */
+/* The operations that have the times of another one, or whose times are not measured. */
 static bool is_measured_elsewhere(bp_op op) {
     const bp_problem problem = {.op = op};
     return bp__family_of(&problem) == &bp__family_linalg || op == BP_OP_EINSUM || op == BP_OP_GATHER ||

@@ -107,7 +107,7 @@ static void missing_values_are_completed(void **state) {
     }
 }
 
-/* Cubes too large to measure have the rate of the largest measured cube, not that of a thin product. */
+/* Cubes too large to measure have the rate of the largest measured cube, not the rate of a thin product. */
 static void large_cubes_continue_cubes(void **state) {
     (void)state;
     const bp__lattice *lattice = bp__classes[0].lattice;

@@ -28,7 +28,7 @@ static void step_ratios(void) {
         bp_view_matrix(&out, NULL, BP_C128, 1, length);
         expect(bp_fft_explain(&e, NULL, &transform, &in.tensor, &out.tensor) == BP_OK, "a transform is explained");
         expect(is_chosen(e, "native", &source), "the only provider is chosen");
-        expect(source == (length == 64 ? BP_TIME_MEASURED : BP_TIME_INTERPOLATED), "the source is that of the length");
+        expect(source == (length == 64 ? BP_TIME_MEASURED : BP_TIME_INTERPOLATED), "the source belongs to the length");
         bp_explanation_release(e);
     }
     const bp_fft_call square = {.struct_size = sizeof square, .transform = BP_FFT, .axis_count = 2};
@@ -42,8 +42,8 @@ static void step_ratios(void) {
     }
     bp_view_matrix(&in, NULL, BP_F32, 8, 8);
     bp_view_matrix(&out, NULL, BP_F32, 8, 8);
-    inverse.operand[0] = &in.tensor;
-    inverse.operand[1] = &out.tensor;
+    inverse.input[0] = &in.tensor;
+    inverse.output[0] = &out.tensor;
     expect(bp_linalg_explain(&e, NULL, &inverse) == BP_OK, "an inverse is explained");
     expect(is_chosen(e, "native", &source) && source == BP_TIME_MEASURED, "inverses are measured");
     bp_explanation_release(e);
@@ -113,8 +113,8 @@ static void step_all_threads(void) {
     expect(bp_machine(&machine) == BP_OK && bp_calibrate(0, NULL, NULL) == BP_OK, "the whole machine is measured");
     bp_view_matrix(&in, NULL, BP_F64, 8, 8);
     bp_view_matrix(&out, NULL, BP_F64, 8, 8);
-    inverse.operand[0] = &in.tensor;
-    inverse.operand[1] = &out.tensor;
+    inverse.input[0] = &in.tensor;
+    inverse.output[0] = &out.tensor;
     expect(bp_linalg_explain(&e, NULL, &inverse) == BP_OK, "an inverse is explained");
     is_chosen(e, "inverting", &source);
     expect(source == BP_TIME_MEASURED || machine.usable_cpus == 1, "inverses are measured with all threads");

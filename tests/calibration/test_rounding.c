@@ -1,4 +1,4 @@
-/* test_rounding.c - tests that measured times, which are those of the default precision, are not taken for the times of
+/* test_rounding.c - tests that measured times, which belong to the default precision, are not taken for the times of
  * algorithms that round their inputs. A program of its own, because a process loads its provider modules once. */
 #define _GNU_SOURCE
 #include "backplane.h"

@@ -1,9 +1,7 @@
 """Checks that no committed file is a compiled program or object, and that none is larger than 1 MiB. Both make every clone
-larger for ever, and cannot be reviewed. In a folder that is no git checkout, such as a release's archive, it looks at all
-files outside the build folders."""
+larger for ever, and cannot be reviewed."""
 
 import pathlib
-import subprocess
 
 import common
 
@@ -11,16 +9,6 @@ MOST_BYTES = 1 << 20
 LARGER = set()  # names of committed files that may be larger
 COMPILED = {b"\x7fELF": "an ELF file", b"!<arch>\n": "an archive of objects", b"BC\xc0\xde": "LLVM bitcode"}
 SEEDS = ("tests/fuzz/corpus/elf/", "tests/fuzz/corpus/inspect/")  # inputs of the ELF reader, which are headers of ELF files
-NOT_OURS = ("build", ".venv", ".git", ".cache")
-
-
-def committed():
-    """Returns the paths that git has, or would have after `git add`, relative to the root."""
-    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=common.ROOT,
-                            capture_output=True, text=True, check=False)
-    if listed.returncode == 0:
-        return sorted(pathlib.Path(name) for name in set(listed.stdout.split("\0")) if name)
-    return [path for path in common.sources(".", "*") if not path.parts[0].startswith(NOT_OURS)]
 
 
 def fault(name, head, size, allowed):
@@ -43,7 +31,7 @@ def faults_of_the_rule():
 
 def main():
     failures, checked = faults_of_the_rule(), 0
-    names = [name for name in committed() if (common.ROOT / name).is_file()]
+    names = [name for name in common.committed() if (common.ROOT / name).is_file()]
     for name in names:
         path = common.ROOT / name
         checked += 1

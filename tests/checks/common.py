@@ -10,12 +10,24 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SKIPPED = 77  # SKIP_RETURN_CODE in tests/CMakeLists.txt
 
+NOT_OURS = ("build", ".venv", ".git", ".cache")
+
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 
 
 def sources(folder, pattern="*.[ch]"):
     """Returns the sorted paths below a folder of the project, relative to its root."""
     return sorted(path.relative_to(ROOT) for path in (ROOT / folder).rglob(pattern))
+
+
+def committed():
+    """Returns the paths that git has, or would have after `git add`, relative to the root. In a folder that is no git checkout, such as a
+    release's archive, all files outside the build folders."""
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
+                            capture_output=True, text=True, check=False)
+    if listed.returncode == 0:
+        return sorted(pathlib.Path(name) for name in set(listed.stdout.split("\0")) if name)
+    return [path for path in sources(".", "*") if not path.parts[0].startswith(NOT_OURS)]
 
 
 def read(path):

@@ -6,7 +6,7 @@ import re
 import common
 
 DECLARED = re.compile(r"\bBP_API\s+[^;{}()]*?\b(bp_\w+)\s*\(([^;{}]*)\)\s*;")
-STRUCT = re.compile(r"typedef struct (bp_\w+_call) \{([^}]*)\}")
+STRUCT = re.compile(r"typedef struct (bp_\w+_call|bp_einsum_\w+|bp_contraction_\w+) \{([^}]*)\}")
 # Copies have the destination first, as memcpy, and printing reads only.
 COPIES = {"include/backplane/tensor.h", "include/backplane/device.h"}
 # What the caller releases or leaves, and a view that is unmapped.
@@ -67,17 +67,23 @@ def check_words(arguments):
             yield f"{word} is the name of {argument}; it must be {OTHER_WORDS[word]}"
         if argument not in TYPES.get(word, (argument,)):
             yield f"{argument} must be {' or '.join(TYPES[word])}"
+        if re.match(r"(const )?int32_t\b", argument) and word != "place":
+            yield f"{argument} must be int; only the place of a device has a fixed width, as in bp_problem"
 
 
 def check_struct(body):
-    """Outputs and the gradients that a pass computes are not const, inputs and the gradients by outputs are."""
+    """Outputs and the gradients that a pass computes are not const, inputs and the gradients by outputs are. Operands that a struct has in
+    one array cannot be both."""
     for line in (" ".join(line.split()) for line in body.split(";")):
         for word in re.findall(r"(\w+)(?:\[\w*\])?(?=,|$)", line):
-            given = re.match(r"(output|final_\w+)_gradient$", word)
+            given = re.match(r"input$|(output|final_\w+)_gradient$", word)
             written = word == "output" or word.endswith("_gradient") and not given
+            if word == "operand" and "DLTensor *" in line:
+                yield "operand has inputs and outputs; each has a field of its own"
             if "DLTensor *" in line and (written or given) and written == line.startswith("const"):
                 yield f"{word} is {'const, and a pass writes it' if written else 'not const, and no pass writes it'}"
-            yield from check_words([line] if word in OTHER_WORDS or word in TYPES else [])
+        names = [name_of(part) for part in line.split(",")]
+        yield from check_words([line] if "int32_t" in line or {*names} & {*OTHER_WORDS, *TYPES} else [])
 
 
 def main():

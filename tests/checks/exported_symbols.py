@@ -1,5 +1,5 @@
 """Checks that libbackplane.so exports exactly the names in symbols.txt, including all functions of the public headers.
-`make symbols` rewrites the list. The hooks library exports bp_hooks names only, and a drop-in library those of the routines
+`make symbols` rewrites the list. The hooks library exports bp_hooks names only, and a drop-in library the names of the routines
 in its lists, a mark, and netlib's data."""
 
 import re
@@ -30,7 +30,7 @@ def listed(header, head):
 
 
 def fftw_names():
-    """FFTW's names of C and those of Fortran, in the order of the stubs, without the underscores of Fortran."""
+    """FFTW's names of C and of Fortran, in the order of the stubs, without the underscores of Fortran."""
     c, fortran = listed("names_blas.h", "BP__DROPIN_FFTW_NAMES"), listed("names_blas.h", "BP__DROPIN_FFTW_FORTRAN_NAMES")
     return ([f"{head}_{name}" for head in ("fftw", "fftwf") for name in c], [f"{head}_{name}" for head in ("dfftw", "sfftw") for name in fortran])
 

@@ -45,7 +45,7 @@ SYSTEM = re.compile(
     r"|sched|signal|spawn|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|stdlib|stdnoreturn|string|strings|tgmath|time"
     r"|unistd|wchar|cpuid|immintrin|x86intrin|arm_neon|arm_sve|(sys|linux|asm)/\w+)\.h"
 )
-# Exceptions: hwloc's header and that of oneDNN 2, a peer of a benchmark, whose functions are looked up at run time, and
+# Exceptions: hwloc's header and oneDNN 2's, a peer of a benchmark, whose functions are looked up at run time, and
 # Python's headers for the Python module.
 SYSTEM_OF_MODULE = {"machine": re.compile(r"hwloc\.h"), "python": re.compile(r"(Python|structmember)\.h"),
                     "bench": re.compile(r"oneapi/dnnl/dnnl\.h")}

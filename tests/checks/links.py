@@ -1,6 +1,6 @@
 """Checks that relative links and anchors in Markdown files lead to a file and a heading, that links of the site's pages lead to files that
 tools/site.py copies into it, that files which pages name exist, that pages of docs/ which sources name exist, and that docs/index.md names
-every page below docs/; decisions.md names those of its folder."""
+every page below docs/; decisions.md names the pages of its folder."""
 
 import os
 import re

@@ -6,7 +6,7 @@ import re
 
 import common
 
-MAY_CALL = re.compile(r"bp_(tensor|view|dtype|contraction_path)_\w+|bp_call_(get_info|field_at)|bp_einsum_path")
+MAY_CALL = re.compile(r"bp_(tensor|view|dtype|contraction_path)_\w+|bp_call_(get_info|field_at)|bp_op_inputs|bp_einsum_path")
 
 
 def symbols(path, *options):

@@ -46,7 +46,7 @@ def test_probes_of_libraries_on_a_drop_in_end(environment, tmp_path):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("library", ["openblas", "choice"])
 def test_netlibs_testers_have_the_same_counts(environment, plain, way, library):
-    """All 24 testers pass, among them those of wrong arguments, which define an error handler of their own."""
+    """All 24 testers pass, among them the tests of wrong arguments, which define an error handler of their own."""
     if library != "choice" and not netlib.LIBRARIES[library].exists():
         pytest.skip(f"{library} is not installed")
     found = netlib.run_blas(variables(environment, way, library, 0 if library == "choice" else None))
@@ -182,7 +182,7 @@ int main(void) {
 
 @pytest.mark.parametrize("visible", ["", "mine"])
 def test_preloaded_names_have_the_loaders_order(environment, tmp_path, visible):
-    """The definition below is one that is visible to the whole process, and if there is none, that of the caller's dependencies."""
+    """The definition below is one that is visible to the whole process, and if there is none, the definition of the caller's dependencies."""
     for name, text in ORDER.items():
         (tmp_path / name).write_text(text)
     for name, needs in (("mine", []), ("theirs", []), ("user", ["-L.", "-ltheirs", f"-Wl,-rpath,{tmp_path}"])):

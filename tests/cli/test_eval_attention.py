@@ -1,4 +1,4 @@
-"""eval, explain and compare of attention: results equal those of NumPy, in f64."""
+"""eval, explain and compare of attention: results equal NumPy's, in f64."""
 
 import numpy as np
 import pytest
@@ -79,7 +79,7 @@ def test_masks(attend, kind):
 
 
 def test_dropout(attend):
-    """With values of 1 a row is the sum of its kept weights; those of equal keys tell how many were kept."""
+    """With values of 1 a row is the sum of its kept weights; rows of equal keys tell how many were kept."""
     q, k, v = np.zeros((1, 40, 4), "f4"), np.zeros((1, 50, 4), "f4"), np.ones((1, 50, 1), "f4")
     (got,), done = attend((q, k, v), "--dropout", "0.5", "--seed", "3")
     assert done.code == 0, done

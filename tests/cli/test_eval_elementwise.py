@@ -1,4 +1,4 @@
-"""eval, explain and compare of operations on single elements: results equal those of NumPy."""
+"""eval, explain and compare of operations on single elements: results equal NumPy's."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""eval of gradients, of the passes of training, and of random numbers: results equal those of NumPy's formulas in f64."""
+"""eval of gradients, of the passes of training, and of random numbers: results equal NumPy's formulas in f64."""
 
 import numpy as np
 import pytest

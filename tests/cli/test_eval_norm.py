@@ -1,4 +1,4 @@
-"""eval, explain and compare of batch normalization: results equal those of NumPy."""
+"""eval, explain and compare of batch normalization: results equal NumPy's."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""eval and explain of pooling: results equal those of NumPy."""
+"""eval and explain of pooling: results equal NumPy's."""
 
 import numpy as np
 import pytest

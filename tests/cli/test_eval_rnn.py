@@ -1,4 +1,4 @@
-"""eval, explain and compare of recurrent layers: results equal those of NumPy, in f64."""
+"""eval, explain and compare of recurrent layers: results equal NumPy's, in f64."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""eval and explain of reductions, softmax, and layer, RMS and group normalization: results equal those of NumPy."""
+"""eval and explain of reductions, softmax, and layer, RMS and group normalization: results equal NumPy's."""
 
 import numpy as np
 import pytest

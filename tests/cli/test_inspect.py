@@ -145,7 +145,7 @@ for name in glob.glob({str(tmp_path)!r} + '/lib*.so'):
 
 @pytest.mark.skipif(not LIBRARIES, reason="libopenblas0 is not installed")
 def test_names_of_any_bytes(backplane, start, tmp_path):
-    """No control character reaches the terminal, and JSON stays valid. A name may look like that of a deleted file."""
+    """No control character reaches the terminal, and JSON stays valid. A name may look like the name of a deleted file."""
     names = ["a b:c.so", "red\x1b[31m.so", "two\nlines.so", "kept (deleted)", "byte\udcff.so"]
     for name in names:
         shutil.copy(LIBRARIES[0], tmp_path / name)

@@ -278,7 +278,7 @@ def test_signals_are_passed_on(environment, tmp_path):
 @needs_hooks
 @pytest.mark.skipif("thread" in SANITIZED, reason="ThreadSanitizer runs a signal's handler only after waitpid() has returned")
 def test_sigint_of_another_process(environment, tmp_path):
-    """Unlike that of a terminal, it reaches the command only."""
+    """Unlike a terminal's SIGINT, it reaches the command only."""
     words = [COMMAND, "launch", "--profile", "--", "sh", "-c", "trap 'exit 9' INT; touch ready; while :; do sleep 0.05; done"]
     process = subprocess.Popen(words, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL)
     while not (tmp_path / "ready").exists():

@@ -1,4 +1,4 @@
-"""launch: a profile tells the time of the search for libraries apart from that of the program's calls."""
+"""launch: a profile tells the time of the search for libraries apart from the time of the program's calls."""
 
 import json
 import re

@@ -80,7 +80,7 @@ def test_profile_names_a_slow_library(fortran, environment):
 @needs_hooks
 @pytest.mark.parametrize("way", ["audit", "preloaded names"])
 def test_reference_code_is_replaced(fortran, environment, tmp_path, way):
-    """All routines of a program on netlib's code but those of vectors go to one library, which has the rest of the LAPACK calls as well."""
+    """All routines of a program on netlib's code but the routines of vectors go to one library, which has the rest of the LAPACK calls as well."""
     words = [COMMAND, "launch", "--trace", "trace", "--"] if way == "audit" else [COMMAND, "launch", "--trace", "trace", "--", "env", "-u", "LD_AUDIT", f"LD_PRELOAD={preload(PRELOAD)}"]
     done = subprocess.run([*map(str, words), fortran], capture_output=True, text=True, cwd=tmp_path, env={**environment, "LD_LIBRARY_PATH": folders_of_netlib()})
     assert done.returncode == 0 and done.stdout.count(" passed") == 82, done

@@ -374,7 +374,7 @@ def test_big_pipe(backplane, tmp_path):
 
 
 def test_headers_are_numpys_own(evaluate, tmp_path, pair):
-    """The file equals that of numpy.save byte for byte, including the alignment."""
+    """The file equals the file of numpy.save byte for byte, including the alignment."""
     evaluate()
     save(tmp_path / "numpy.npy", pair[0] @ pair[1])
     assert (tmp_path / "out.npy").read_bytes() == (tmp_path / "numpy.npy").read_bytes()

@@ -206,7 +206,7 @@ def test_einsum_uses_its_settings(backplane):
     + [("calibration", "false", "off"), ("tuning.store", "0", "off")],
 )
 def test_words_of_a_switch(backplane, name, word, value):
-    """Settings that have on or off besides other words take those of a switch."""
+    """Settings that have on or off besides other words take the words of a switch."""
     variable = "BACKPLANE_" + name.upper().replace(".", "_")
     done = backplane("get", name, env={variable: word})
     assert (done.code, done.out.strip(), done.err) == (0, value, "")

@@ -67,7 +67,7 @@ static void parts_and_path_are_reported(void **state) {
     (void)state;
     sample s;
     make(&s, "abc,bad,de->ce", 40, BP_F32);
-    const int32_t path[] = {0, 1, 0, 1};
+    const int path[] = {0, 1, 0, 1};
     bp_einsum_search search = {.struct_size = sizeof search, .strategy = BP_PATH_GIVEN, .path = path, .path_steps = 2};
     bp_plan *plan = plan_of(&s, &search);
     bp_contraction_path_info info = {.struct_size = sizeof info};
@@ -273,7 +273,7 @@ static void elementwise_products_overwrite_their_operand(void **state) {
     (void)state;
     sample s;
     make(&s, "ab,bc,ac,cd->ad", 32, BP_F64);
-    const int32_t paths[][6] = {{0, 1, 0, 2, 0, 1}, {0, 1, 2, 0, 1, 0}};
+    const int paths[][6] = {{0, 1, 0, 2, 0, 1}, {0, 1, 2, 0, 1, 0}};
     for (int i = 0; i < 2; i++) {
         bp_einsum_search search = {
             .struct_size = sizeof search, .strategy = BP_PATH_GIVEN, .path = paths[i], .path_steps = 3};

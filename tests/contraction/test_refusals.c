@@ -82,7 +82,7 @@ static void invalid_calls_are_refused(void **state) {
     refused(&call, &c.tensor, BP_E_ARGUMENT, "operand");
     call = call_of(NULL, both);
     refused(&call, &c.tensor, BP_E_ARGUMENT, "expression is NULL");
-    const int32_t label = 0, *const lists[] = {&label, &label};
+    const int label = 0, *const lists[] = {&label, &label};
     const int counts[] = {1, 1};
     call = call_of("ij,jk->ik", both);
     assert_int_equal(bp_einsum_run(NULL, &call, &c.tensor), BP_OK); /* the thread's cache has the call now */
@@ -167,7 +167,7 @@ static void shapes_are_reported(void **state) {
     assert_int_equal(bp_einsum_shape(&call, &dtype, &ndim, shape), BP_OK);
     assert_int_equal(ndim, 0);
     assert_int_equal(bp_einsum_shape(&call, NULL, &ndim, shape), BP_E_ARGUMENT);
-    const int32_t first[] = {0, 1}, second[] = {1, 99}, out[] = {99, 0}, *labels[] = {first, second};
+    const int first[] = {0, 1}, second[] = {1, 99}, out[] = {99, 0}, *labels[] = {first, second};
     call = (bp_einsum_call){.struct_size = sizeof call,
                             .count = 2,
                             .operands = both,

@@ -80,7 +80,7 @@ void conv_set(conv_tensor *t, int64_t index, double value) {
 
 /* ---- Tensors ---- */
 
-/* Chooses strides: the dimensions in random order or in that of channels-last, with gaps and reversed ones. */
+/* Chooses strides: the dimensions in random order or in the order of channels-last, with gaps and reversed ones. */
 static void random_layout(uint64_t *state, bool plain, int ndim, const int64_t *shape, int64_t *strides, int64_t *first,
                           int64_t *all) {
     int order[BP_MAX_NDIM];

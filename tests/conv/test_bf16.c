@@ -115,7 +115,7 @@ static void errors_are_bounded(void **state) {
     }
 }
 
-/* The results are those of operands that were rounded before, which differ from those of f32 operands. */
+/* The results are as with operands that were rounded before, and differ from the results of f32 operands. */
 static void operands_are_rounded(void **state) {
     (void)state;
     uint64_t random = 161803;

@@ -118,7 +118,7 @@ static uint64_t hash_of(const row *r, const char *capability) {
     return hash;
 }
 
-/* Compares the hashes of one instruction set. Those of transforms are known for x86-64 without AVX-512. */
+/* Compares the hashes of one instruction set. Hashes of transforms are known for x86-64 without AVX-512. */
 static void check(const char *capability, int set, bool with_transforms) {
     int different = 0;
     for (int i = 0; i < (int)(sizeof rows / sizeof *rows); i++) {

@@ -140,8 +140,8 @@ static void transposed_parameters(void **state) {
     assert_int_equal(bp_conv_plan(&plan, NULL, &call), BP_OK);
     bp_plan_release(plan);
     call.output_padding = I64(1, 0);
-    refused(BP_E_ARGUMENT, "output_padding is 1 in dimension 0; it must be less than stride or dilation, of which the "
-                           "larger is 1");
+    refused(BP_E_ARGUMENT, "output_padding is 1 in dimension 0; it must be less than stride or dilation; the "
+                           "larger one is 1");
     call.output_padding = NULL;
     call.padding = I64(5, 0);
     refused(BP_E_SHAPE, "conv_transpose2d: the padding of dimension 0 removes 10 of the 9 elements of the output");

@@ -1,4 +1,4 @@
-/* test_fourier_wide.c - compares convolutions by Fourier transforms on every kernel set with the definition: that of
+/* test_fourier_wide.c - compares convolutions by Fourier transforms on every kernel set with the definition: the set of
  * AVX-512 is compiled for AVX2, so that vectors of 16 lanes are tested on processors without AVX-512. */
 #include "providers/native/conv/fourier.h"
 #include "support/host.h"

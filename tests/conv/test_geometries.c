@@ -205,7 +205,7 @@ static void check_exact(const geometry *g, const char *algorithm, bp_dtype dtype
     release_all(&o);
 }
 
-/* Gradients by the weight are compared with those of channels-last images. */
+/* Gradients by the weight are compared with gradients of channels-last images. */
 static void check_bits(const geometry *g, const char *algorithm, bp_dtype dtype, int layout, bp_conv_pass pass,
                        const char *text) {
     static const int threads[] = {1, 2, 3, 7};

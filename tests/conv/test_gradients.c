@@ -35,7 +35,7 @@ static void fill(conv_tensor *t, uint64_t *random) {
     }
 }
 
-/* Returns the sum of the products of all elements, and adds those of their absolute values to *size. */
+/* Returns the sum of the products of all elements, and adds the products of their absolute values to *size. */
 static double dot(const conv_tensor *a, const conv_tensor *b, double *size) {
     double sum = 0;
     for (int64_t i = 0; i < conv_elements(a); i++) {

@@ -168,7 +168,7 @@ static void definition(void **state) {
     }
 }
 
-/* The sum of g cumsum(x) is that of x cumsum(g) with the other direction. */
+/* The sum of g cumsum(x) is the sum of x cumsum(g) with the other direction. */
 static void gradient(void **state) {
     (void)state;
     static const int64_t shape[] = {5, 13, 11};

@@ -109,8 +109,8 @@ static void linear_algebra() {
     const bp::const_view input = a;
     const bp::view output = m;
     call.op = BP_OP_INV;
-    call.operand[0] = input.get();
-    call.operand[1] = output.get();
+    call.input[0] = input.get();
+    call.output[0] = output.get();
     bp::linalg(call);
     CHECK(near(m[0][0], 3 / 11.));
     CHECK(!bp::linalg_explain(call).candidates().empty());

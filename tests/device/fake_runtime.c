@@ -1,6 +1,6 @@
 /* fake_runtime.c - a module with two runtimes, "fake" and "other", whose devices are threads of this process.
  *
- * Bases of memory of "fake" are handles, those of "other" addresses. FAKE_RUNTIME tells how opening goes wrong (hang,
+ * Bases of memory of "fake" are handles, bases of "other" addresses. FAKE_RUNTIME tells how opening goes wrong (hang,
  * crash, print, exit, fail, missing, none), in the processes that FAKE_RUNTIME_IN names: "parent" is the one whose
  * number is FAKE_PARENT, "child" all others. FAKE_DEVICES is the number of devices. */
 #include "fake_parts.h"

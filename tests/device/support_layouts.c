@@ -75,7 +75,8 @@ static void copy_elements(const placed *dst, const placed *src) {
     }
 }
 
-/* Compares the whole block, so that bytes next to the elements count too. `host` is that of a tensor on the host. */
+/* Compares the whole block, so that bytes next to the elements count too. `host` is the block of a tensor on the host.
+ */
 static void check(const placed *p, const uint8_t *host) {
     if (!p->id) {
         assert_memory_equal(host, p->host, p->size);

@@ -235,7 +235,7 @@ static bp_status invert(const char *settings) {
     bp_options *options;
     assert_ok(bp_options_new(&options, settings));
     bp_linalg_call call = {
-        .struct_size = sizeof call, .op = BP_OP_INV, .operand = {&m.on_a->dl_tensor, &m.on_c->dl_tensor}};
+        .struct_size = sizeof call, .op = BP_OP_INV, .input = {&m.on_a->dl_tensor}, .output = {&m.on_c->dl_tensor}};
     bp_status status = bp_linalg_run(options, &call);
     bp_options_release(options);
     return status;
@@ -280,7 +280,7 @@ static void an_explanation_names_the_device_and_each_reason(void **state) {
     assert_non_null(strstr(bp_explanation_text(e), "works on host memory only"));
     bp_explanation_release(e);
     bp_linalg_call call = {
-        .struct_size = sizeof call, .op = BP_OP_INV, .operand = {&m.on_a->dl_tensor, &m.on_c->dl_tensor}};
+        .struct_size = sizeof call, .op = BP_OP_INV, .input = {&m.on_a->dl_tensor}, .output = {&m.on_c->dl_tensor}};
     assert_ok(bp_options_new(&options, "dispatch.transfer=allow"));
     assert_ok(bp_linalg_explain(&e, options, &call));
     assert_non_null(strstr(bp_explanation_text(e), "copies of the operands take about"));

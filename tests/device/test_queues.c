@@ -371,7 +371,7 @@ static void test_events_of_the_program(void **state) {
     bp_queue_release(queue);
 }
 
-/* ---- Wrapped queues, and those of threads ---- */
+/* ---- Wrapped queues, and queues of threads ---- */
 
 static void test_wrapped_queues(void **state) {
     (void)state;

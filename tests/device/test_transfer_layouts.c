@@ -5,6 +5,7 @@
  * block as the call in host memory leaves in a copy of it, gaps included, and must not write back what it has not
  * computed. Without an OpenCL device the program is skipped. */
 #include "device/support_device.h"
+#include "ops/linalg/linalg.h"
 #include "support/passes.h"
 
 enum { BLOCK = 1 << 18, TENSORS = 24, ALIGNMENT = 64 };
@@ -496,7 +497,7 @@ static int linalg_operands;
 static bp_status run_linalg(void) {
     bp_linalg_call call = {.struct_size = sizeof call, .op = linalg_op};
     for (int i = 0; i < linalg_operands; i++) {
-        call.operand[i] = t(i);
+        bp__linalg_set(&call, i, t(i));
     }
     return bp_linalg_run(options, &call);
 }

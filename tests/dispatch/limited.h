@@ -117,7 +117,7 @@ static bp_status find_singular_values(void) {
     return bp_svdvals(&s, &u);
 }
 
-/* The sum of their squares is that of the elements. */
+/* The sum of their squares is the sum of the squares of the elements. */
 static bool are_singular_values(void) {
     double elements = 0, values = 0;
     for (int i = 0; i < ELEMENTS; i++) {
@@ -132,7 +132,7 @@ static bp_status transform(void) {
     return bp_fft(&s, -1, -1, BP_FFT_BACKWARD, &u);
 }
 
-/* The first coefficient is the sum, and the sum of squares is that of the signal times its length. */
+/* The first coefficient is the sum, and the sum of squares is the sum of the signal's squares times its length. */
 static bool is_transform(void) {
     double sum = 0, squares = 0, power = 0;
     for (int i = 0; i < 2 * ELEMENTS; i++) {

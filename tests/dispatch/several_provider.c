@@ -2,7 +2,7 @@
  *
  * "several" has three algorithms; one of them fails for lack of memory when it runs. "p0" to "p69" make the list longer
  * than 64; the last one fails in the same way. Every run writes a number that identifies its algorithm: 100, 101 and
- * 102 for those of "several", i for "pi", 301 for "careless". */
+ * 102 for the algorithms of "several", i for "pi", 301 for "careless". */
 #include "backplane/provider.h"
 
 #include <math.h>

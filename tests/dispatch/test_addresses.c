@@ -1,4 +1,4 @@
-/* test_addresses.c - bp_execute: addresses that are missing, not aligned, or those of another operand.
+/* test_addresses.c - bp_execute: addresses that are missing, not aligned, or another operand's.
  *
  * build/tests/fuzz_families passes such addresses to plans of every family. Here are the rules of overlap, operations
  * in place, and packed operands. */

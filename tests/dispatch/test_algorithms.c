@@ -1,7 +1,7 @@
 /* test_algorithms.c - candidates with several algorithms.
  *
  * Each algorithm is chosen, named in settings, excluded and explained separately. A failure counts for the algorithm
- * that failed, at any position of the list. The providers are native and those of several_provider.c. */
+ * that failed, at any position of the list. The providers are native and the ones in several_provider.c. */
 #include "backplane.h"
 
 #include <setjmp.h>

@@ -299,7 +299,8 @@ static void excluded_candidates_without_the_operation_do_not_offer_it(void **sta
     bp_candidate_info info = {.struct_size = sizeof info};
     assert_int_equal(bp_view_matrix(&matrix, in, BP_F64, 2, 2), BP_OK);
     assert_int_equal(bp_view_matrix(&inverse, out, BP_F64, 2, 2), BP_OK);
-    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_INV, .operand = {&matrix.tensor, &inverse.tensor}};
+    bp_linalg_call call = {
+        .struct_size = sizeof call, .op = BP_OP_INV, .input = {&matrix.tensor}, .output = {&inverse.tensor}};
     assert_int_equal(bp_options_new(&options, "dispatch.exclude=\"cheap, dear, half-width, native\""), BP_OK);
     assert_int_equal(bp_linalg_explain(&e, options, &call), BP_OK);
     int checked = 0;

@@ -10,7 +10,7 @@
 
 enum { SIDE = 40 };
 
-/* Products of several shapes, each of which is chosen for the first time. */
+/* Products of several shapes; each is chosen for the first time. */
 static void multiply(bp_dtype dtype, int columns) {
     static double memory[3][2 * SIDE * SIDE];
     const int64_t square[] = {SIDE, SIDE}, narrow[] = {SIDE, columns};
@@ -33,7 +33,7 @@ static void test_choosing_raises_nothing(void **state) {
     }
 }
 
-/* An explanation makes all estimates. Those of `native` divide by nothing that may be zero. */
+/* An explanation makes all estimates. The estimates of `native` divide by nothing that may be zero. */
 static void test_estimates_raise_nothing(void **state) {
     (void)state;
     for (int rows = 1; rows < 20; rows += 3) {

@@ -78,7 +78,7 @@ static int class_of(double factor) {
     return factor == 0 ? 0 : factor == 1 ? 1 : 2;
 }
 
-/* Runs the plan, made for two factors, with two others: in the same classes the result is that of the one-shot call,
+/* Runs the plan, made for two factors, with two others: in the same classes the result is as in the one-shot call,
  * and in others nothing is written. */
 static void run_with_factors(const bp_plan *plan, const bp_scalar made[2], const bp_scalar given[2]) {
     const bp_operand operands[] = {{a, 0}, {b, 0}, {c, 0}};
@@ -101,7 +101,7 @@ static void run_with_factors(const bp_plan *plan, const bp_scalar made[2], const
     }
 }
 
-/* A plan holds the kernel for its class of alpha and beta, so that those of another class must not run. */
+/* A plan holds the kernel for its class of alpha and beta, so that factors of another class must not run. */
 static void factors_of_another_class_are_refused(void **state) {
     (void)state;
     static const char *const ways[] = {"blas.preferred=native", "blas.preferred=openblas", ""};
@@ -173,7 +173,8 @@ static void only_products_take_factors(void **state) {
     views(v);
     bp_view_init(&w, spectrum, BP_C128, 2, shape, NULL);
     bp_fft_call transform = {.struct_size = sizeof transform, .transform = BP_FFT, .axis_count = 1};
-    bp_linalg_call inverse = {.struct_size = sizeof inverse, .op = BP_OP_INV, .operand = {&v[0].tensor, &v[2].tensor}};
+    bp_linalg_call inverse = {
+        .struct_size = sizeof inverse, .op = BP_OP_INV, .input = {&v[0].tensor}, .output = {&v[2].tensor}};
     const DLTensor *tensors[] = {&v[0].tensor, &v[1].tensor};
     bp_einsum_call sum = {.struct_size = sizeof sum, .expression = "ij,jk->ik", .count = 2, .operands = tensors};
     assert_int_equal(bp_fft_plan(&plans[0], NULL, &transform, &v[0].tensor, &w.tensor), BP_OK);
@@ -321,7 +322,7 @@ static void linear_algebra_runs_in_a_given_workspace(void **state) {
     }
     bp_view_init(&v, matrices, BP_F64, 3, shape, NULL);
     bp_view_init(&w, inverses, BP_F64, 3, shape, NULL);
-    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_INV, .operand = {&v.tensor, &w.tensor}};
+    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_INV, .input = {&v.tensor}, .output = {&w.tensor}};
     assert_int_equal(bp_linalg_plan(&plan, NULL, &call), BP_OK);
     assert_true(workspace_of(plan) > 0);
     const bp_operand operands[BP_LINALG_OPERANDS] = {{matrices, 0}, {inverses, 0}};
@@ -419,7 +420,8 @@ static void plans_of_linear_algebra_count_every_operand(void **state) {
         bp_plan *plan;
         bp_view_matrix(&v, matrix, BP_F64, 2, 2);
         bp_view_init(&w, result, BP_F64, kinds[i].ndim, shape, NULL);
-        bp_linalg_call call = {.struct_size = sizeof call, .op = kinds[i].op, .operand = {&v.tensor, &w.tensor}};
+        bp_linalg_call call = {
+            .struct_size = sizeof call, .op = kinds[i].op, .input = {&v.tensor}, .output = {&w.tensor}};
         assert_int_equal(bp_linalg_plan(&plan, NULL, &call), BP_OK);
         check_counts(plan, kinds[i].operands, operands, result, sizeof result);
     }
@@ -434,7 +436,8 @@ static void singular_values_alone_count_four_operands(void **state) {
     bp_plan *plan;
     bp_view_matrix(&v, matrix, BP_F64, 2, 2);
     bp_view_init(&w, values, BP_F64, 1, shape, NULL);
-    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_SVD, .operand = {&v.tensor, NULL, &w.tensor, NULL}};
+    bp_linalg_call call = {
+        .struct_size = sizeof call, .op = BP_OP_SVD, .input = {&v.tensor}, .output = {NULL, &w.tensor, NULL}};
     assert_int_equal(bp_linalg_plan(&plan, NULL, &call), BP_OK);
     check_counts(plan, 4, operands, values, sizeof values);
 }

@@ -70,8 +70,11 @@ static void rounding_of_products_does_not_apply_to_inverses(void **state) {
     bp_explanation *e;
     bp_view_matrix(&a, x, BP_F32, 8, 8);
     bp_view_matrix(&b, y, BP_F32, 8, 8);
-    bp_linalg_call inverse = {
-        .struct_size = sizeof inverse, .op = BP_OP_INV, .operand = {&a.tensor, &b.tensor}, .fail_on_item_error = 1};
+    bp_linalg_call inverse = {.struct_size = sizeof inverse,
+                              .op = BP_OP_INV,
+                              .input = {&a.tensor},
+                              .output = {&b.tensor},
+                              .fail_on_item_error = 1};
     assert_int_equal(bp_options_new(&options, "mkldnn.matmul.fp32_precision=bf16"), BP_OK);
     assert_int_equal(bp_matmul_explain(&e, options, &a.tensor, &a.tensor, &b.tensor), BP_OK);
     assert_int_equal(reason_in(e), BP_REASON_ACCEPTED);

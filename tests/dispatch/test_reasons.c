@@ -44,8 +44,8 @@ static bp_status linear(const char *settings, bp_op op) {
     assert_int_equal(bp_view_matrix(&a, in, BP_F64, 3, 3), BP_OK);
     assert_int_equal(bp_view_matrix(&y, other, BP_F64, 3, 3), BP_OK);
     assert_int_equal(bp_view_init(&x, out, BP_F64, op == BP_OP_QR ? 2 : 0, (const int64_t[]){3, 3}, NULL), BP_OK);
-    bp_linalg_call call = {.struct_size = sizeof call, .op = op, .operand = {&a.tensor, &x.tensor}};
-    call.operand[2] = op == BP_OP_QR ? &y.tensor : NULL;
+    bp_linalg_call call = {.struct_size = sizeof call, .op = op, .input = {&a.tensor}, .output = {&x.tensor}};
+    call.output[1] = op == BP_OP_QR ? &y.tensor : NULL;
     assert_int_equal(bp_scope_enter(&scope, settings), BP_OK);
     bp_status status = bp_linalg_run(NULL, &call);
     assert_int_equal(bp_scope_leave(&scope), BP_OK);

@@ -1,5 +1,5 @@
 /* test_thread_limits.c - tests that no library ends the process, or never returns, if a limit of threads is reached
- * after the library was opened.
+ * after the library was opened: that of a user or that of a cgroup.
  *
  * Runtimes start threads when a library is opened, in its first call, in the first call of each thread, in every call,
  * or again after a fork. Every case is a child, because the limit holds for a whole process. */
@@ -15,16 +15,54 @@
 #include "support/child.h"
 #include "support/modes.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 enum { SIDE = 400, IMAGE = 128 }; /* large enough for several threads */
 
 #include "limited.h"
+
+/* ---- The limit ---- */
+
+static char cgroup[64]; /* its folder; "": the limit is the user's */
+
+static bool write_to_cgroup(const char *name, long value) {
+    char path[128];
+    snprintf(path, sizeof path, "%s/%s", cgroup, name);
+    FILE *file = fopen(path, "w");
+    const bool open = file != NULL, written = open && fprintf(file, "%ld\n", value) > 0;
+    return open && fclose(file) == 0 && written;
+}
+
+static bool make_cgroup(void) {
+    snprintf(cgroup, sizeof cgroup, "/sys/fs/cgroup/pids/backplane-test-%ld", (long)getpid());
+    return mkdir(cgroup, 0755) == 0;
+}
+
+/* Moves this process into the cgroup, which may then start no more threads. */
+static bool enter_cgroup(void) {
+    pthread_t thread;
+    if (!write_to_cgroup("cgroup.procs", getpid()) || !write_to_cgroup("pids.max", 1)) {
+        return false;
+    }
+    if (pthread_create(&thread, NULL, do_nothing, NULL) == 0) {
+        pthread_join(thread, NULL);
+        return false;
+    }
+    return true;
+}
+
+static bool lose_threads(void) {
+    return *cgroup ? enter_cgroup() : give_up_threads();
+}
+
+/* ---- Calls under it ---- */
 
 /* What the process has done before the limit is reached. */
 typedef enum past {
@@ -89,7 +127,7 @@ static int run_limited(const operation *what, past so_far) {
     if (!prepare(what, so_far)) {
         return NOT_OFFERED;
     }
-    if (!give_up_threads()) {
+    if (!lose_threads()) {
         return UNLIMITED;
     }
     int end = COMPUTED;
@@ -133,6 +171,8 @@ static int for_each_library(void (*check)(const bp_library_info *library)) {
     return checked;
 }
 
+/* ---- All libraries ---- */
+
 static int library_number, limited, refused;
 
 /* A library whose count can be set runs on one thread, unless a fork has stopped its pool. */
@@ -160,10 +200,27 @@ static void check_library(const bp_library_info *library) {
     library_number++;
 }
 
+/* The same for the limit of a cgroup, whose other processes count too. */
+static void test_each_library_in_a_cgroup(void **state) {
+    (void)state;
+    if (!make_cgroup()) {
+        print_message("%s cannot be made: %s\n", cgroup, strerror(errno));
+        *cgroup = 0;
+        skip();
+    }
+    limited = refused = 0;
+    library_number = 1; /* other operations than without a cgroup */
+    for_each_library(check_library);
+    rmdir(cgroup);
+    *cgroup = 0;
+    assert_true(limited > 0);
+    print_message("%d cases, of which %d were refused\n", limited, refused);
+}
+
 static void test_each_library(void **state) {
     (void)state;
     for_each_library(check_library);
-    print_message("%d cases, of which %d were refused\n", limited, refused);
+    print_message("%d cases, %d of them refused\n", limited, refused);
 }
 
 /* ---- Plans that the program holds ---- */
@@ -207,7 +264,7 @@ static int run_held(const operation *what, past so_far) {
         return NOT_OFFERED;
     }
     bp_plan_describe(other.plan, &info);
-    if (!give_up_threads()) {
+    if (!lose_threads()) {
         return UNLIMITED;
     }
     pthread_barrier_wait(&other.start);
@@ -264,7 +321,7 @@ static void test_deterministic_plans(void **state) {
 static bp_status plan_solve(bp_plan **plan) {
     DLTensor s = tensor(a, kDLFloat, 64, 2, square), t = tensor(b, kDLFloat, 64, 2, square),
              u = tensor(x, kDLFloat, 64, 2, square);
-    const bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_SOLVE, .operand = {&s, &t, &u}};
+    const bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_SOLVE, .input = {&s, &t}, .output = {&u}};
     return bp_linalg_plan(plan, NULL, &call);
 }
 
@@ -305,7 +362,7 @@ static int run_planned(const operation *what, past so_far) {
     if (p->plan(&plan) != BP_OK) {
         return NOT_OFFERED;
     }
-    if (!give_up_threads()) {
+    if (!lose_threads()) {
         return UNLIMITED;
     }
     fill();
@@ -331,7 +388,7 @@ static void test_planned_before(void **state) {
     limited = refused = 0;
     const int checked = for_each_library(check_planned);
     assert_true(limited > 0 || checked == 0);
-    print_message("%d cases, of which %d were refused\n", limited, refused);
+    print_message("%d cases, %d of them refused\n", limited, refused);
 }
 
 /* ---- Explanations ---- */
@@ -345,7 +402,7 @@ static int explain(const operation *what, past so_far) {
     if (bp_gemm_explain(&before, NULL, BP_AS_IS, BP_AS_IS, NULL, &s, &t, NULL, &u) != BP_OK) {
         return FAILED;
     }
-    if (!give_up_threads()) {
+    if (!lose_threads()) {
         return UNLIMITED;
     }
     if (bp_gemm_explain(&after, NULL, BP_AS_IS, BP_AS_IS, NULL, &s, &t, NULL, &u) != BP_OK) {
@@ -392,6 +449,7 @@ int main(void) {
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_each_library, search_as_usual),
+        cmocka_unit_test_setup(test_each_library_in_a_cgroup, search_as_usual),
         cmocka_unit_test_setup(test_held_plans, search_as_usual),
         cmocka_unit_test_setup(test_deterministic_plans, search_as_usual),
         cmocka_unit_test_setup(test_planned_before, search_as_usual),

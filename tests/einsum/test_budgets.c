@@ -21,9 +21,9 @@ static const int64_t threes[] = {3, 3, 3};
 typedef enum kind { SCALARS, APART, TIED } kind;
 
 static bp_status search_of(kind of, int count, const bp_einsum_search *search, bp_contraction_path **path) {
-    static int32_t labels[MOST][3];
+    static int labels[MOST][3];
     bp_einsum_operand operands[MOST];
-    for (int32_t i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++) {
         int across = i < count / 2 ? i : i - count / 2;
         labels[i][0] = i;
         labels[i][1] = (i + 1) % count;

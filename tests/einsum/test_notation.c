@@ -116,8 +116,7 @@ static void long_texts_are_shortened(void **state) {
     assert_int_equal(shown[strspn(caret, " ")], '!');
 }
 
-static bp_status lists(int output_count, const int32_t *output, const int32_t *a, int a_count, const int32_t *b,
-                       int b_count) {
+static bp_status lists(int output_count, const int *output, const int *a, int a_count, const int *b, int b_count) {
     bp_einsum_operand operands[] = {{2, (const int64_t[]){2, 3}, a, a_count}, {2, (const int64_t[]){3, 4}, b, b_count}};
     bp_contraction_path *path;
     bp_contraction_path_info info = {.struct_size = sizeof info};
@@ -132,8 +131,8 @@ static bp_status lists(int output_count, const int32_t *output, const int32_t *a
 
 static void sublists(void **state) {
     (void)state;
-    int32_t a[] = {70000, 51}, b[] = {51, 2000000000}, out[] = {2000000000, 70000}, twice[] = {51, 51},
-            negative[] = {-2, 3}, strange[] = {7};
+    int a[] = {70000, 51}, b[] = {51, 2000000000}, out[] = {2000000000, 70000}, twice[] = {51, 51},
+        negative[] = {-2, 3}, strange[] = {7};
     assert_int_equal(lists(2, out, a, 2, b, 2), BP_OK);
     assert_int_equal(lists(BP_EINSUM_IMPLICIT, NULL, a, 2, b, 2), BP_OK);
     assert_int_equal(lists(2, twice, a, 2, b, 2), BP_E_ARGUMENT);
@@ -169,8 +168,8 @@ static void arguments(void **state) {
                                          {.seconds = -1},
                                          {.trials = -1},
                                          {.memory_limit = -2},
-                                         {.path = (const int32_t[]){0}},
-                                         {.path_counts = (const int32_t[]){1}},
+                                         {.path = (const int[]){0}},
+                                         {.path_counts = (const int[]){1}},
                                          {.path_steps = 1},
                                          {.factor = 2}};
     for (size_t i = 0; i < sizeof searches / sizeof searches[0]; i++) {

@@ -81,7 +81,7 @@ static void steps_as_text(void **state) {
     assert_int_equal(bp_contraction_path_at(path, 1, &s), 1);
     assert_string_equal(s.expression, "a,ia->a");
     bp_contraction_path_release(path);
-    int32_t wide[] = {60, 61};
+    int wide[] = {60, 61};
     bp_einsum_operand o = {2, (const int64_t[]){2, 3}, wide, 2};
     assert_int_equal(bp_einsum_path_sublists(&path, NULL, 1, &o, 1, wide), BP_OK);
     assert_string_equal(bp_contraction_path_expression(path), "{60}{61}->{60}");
@@ -229,12 +229,12 @@ static void failing_allocations(void **state) {
 static bp_status lattice(int side, const bp_einsum_search *search, bp_contraction_path_info *info) {
     int count = side * side;
     bp_einsum_operand *operands = calloc((size_t)count, sizeof *operands);
-    int32_t(*labels)[4] = calloc((size_t)count, sizeof *labels);
+    int(*labels)[4] = calloc((size_t)count, sizeof *labels);
     static const int64_t twos[] = {2, 2, 2, 2};
     for (int i = 0; i < count; i++) {
         int row = i / side, column = i % side;
         bp_einsum_operand *o = &operands[i];
-        const int32_t all[] = {2 * i, 2 * i + 1, 2 * (i - 1), 2 * (i - side) + 1};
+        const int all[] = {2 * i, 2 * i + 1, 2 * (i - 1), 2 * (i - side) + 1};
         const bool there[] = {column<side - 1, row<side - 1, column> 0, row> 0};
         *o = (bp_einsum_operand){0, twos, labels[i], 0};
         for (int k = 0; k < 4; k++) {
@@ -278,16 +278,16 @@ static void one_label_on_all_and_none_on_any(void **state) {
     (void)state;
     enum { COUNT = 100000 };
     bp_einsum_operand *operands = calloc(COUNT, sizeof *operands);
-    int32_t *labels = calloc(2 * (size_t)COUNT, sizeof *labels);
+    int *labels = calloc(2 * (size_t)COUNT, sizeof *labels);
     bp_contraction_path *path;
     static const int64_t twos[] = {2, 2};
-    for (int32_t i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++) {
         labels[2 * i + 1] = i + 1;
         operands[i] = (bp_einsum_operand){2, twos, &labels[2 * i], 2};
     }
     assert_int_equal(bp_einsum_path_sublists(&path, NULL, COUNT, operands, 1, labels), BP_OK);
     bp_contraction_path_release(path);
-    for (int32_t i = 0; i < COUNT; i++) {
+    for (int i = 0; i < COUNT; i++) {
         operands[i] = (bp_einsum_operand){1, twos, &labels[2 * i + 1], 1};
     }
     assert_int_equal(bp_einsum_path_sublists(&path, NULL, COUNT, operands, 0, NULL), BP_OK);

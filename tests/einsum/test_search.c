@@ -221,7 +221,7 @@ static void seeds(void **state) {
     }
 }
 
-static bp_status given(const int32_t *path, const int32_t *counts, int steps, double *flops) {
+static bp_status given(const int *path, const int *counts, int steps, double *flops) {
     bp_contraction_path *made;
     bp_contraction_path_info info = {.struct_size = sizeof info};
     bp_einsum_search search = search_for(BP_PATH_GIVEN, BP_MINIMIZE_FLOPS);
@@ -241,15 +241,15 @@ static bp_status given(const int32_t *path, const int32_t *counts, int steps, do
 static void given_paths(void **state) {
     (void)state;
     double flops = 0;
-    assert_int_equal(given((const int32_t[]){1, 2, 0, 1}, NULL, 2, &flops), BP_OK);
+    assert_int_equal(given((const int[]){1, 2, 0, 1}, NULL, 2, &flops), BP_OK);
     assert_true(flops == 2 * 3 * 4 * 5 + 2 * 2 * 3 * 5);
-    assert_int_equal(given((const int32_t[]){0, 1, 1, 0}, NULL, 2, &flops), BP_OK);
+    assert_int_equal(given((const int[]){0, 1, 1, 0}, NULL, 2, &flops), BP_OK);
     assert_true(flops == 2 * 2 * 3 * 4 + 2 * 2 * 4 * 5);
-    assert_int_equal(given((const int32_t[]){0, 1, 2}, (const int32_t[]){3}, 1, &flops), BP_OK);
+    assert_int_equal(given((const int[]){0, 1, 2}, (const int[]){3}, 1, &flops), BP_OK);
     assert_true(flops == 2 * 2 * 3 * 4 + 2 * 2 * 4 * 5); /* in pairs, from the left */
-    assert_int_equal(given((const int32_t[]){0, 0, 1, 0, 1}, (const int32_t[]){1, 2, 2}, 3, &flops), BP_OK);
+    assert_int_equal(given((const int[]){0, 0, 1, 0, 1}, (const int[]){1, 2, 2}, 3, &flops), BP_OK);
     static const struct {
-        int32_t path[6], counts[3];
+        int path[6], counts[3];
         int steps;
         const char *words;
     } bad[] = {

@@ -62,7 +62,7 @@ static void the_output_may_be_an_input(void **state) {
     }
 }
 
-/* A cached call whose addresses have become those of an overlap is refused. */
+/* A cached call whose addresses have become overlapping ones is refused. */
 static void addresses_are_checked_in_each_call(void **state) {
     float x[64] = {0}, y[64];
     bp_view a, b, c, d;

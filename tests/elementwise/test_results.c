@@ -42,7 +42,7 @@ static void near(const char *what, int number, int64_t index, long double got, l
 
 /* ---- Conversions ---- */
 
-/* Returns what the conversion must give: rounding is that of set_number(). */
+/* Returns what the conversion must give: it rounds as set_number() does. */
 static long double converted_value(bp_dtype to, long double x) {
     char bytes[16];
     const long double low = to == BP_I8 ? -128 : to == BP_I32 ? INT32_MIN : to == BP_I64 ? (long double)INT64_MIN : 0;
@@ -227,7 +227,7 @@ static void functions_of_one(void **state) {
 
 /* ---- Functions of two elements ---- */
 
-/* The shape of an input: that of the result without leading dimensions, and 1 in some of the others. */
+/* The shape of an input: the shape of the result without leading dimensions, and 1 in some of the others. */
 static int shrink(int ndim, const int64_t *shape, int64_t *smaller) {
     const int left = (int)between(0, 2) ? ndim : (int)between(0, ndim);
     for (int d = 0; d < left; d++) {

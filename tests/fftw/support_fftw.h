@@ -7,7 +7,7 @@
 
 extern const bp_provider bp_provider_fftw;
 
-/* A host like that of the library, with memory that can be made to fail. */
+/* A host like the library's, with memory that can be made to fail. */
 extern int test_fail_allocation; /* the n-th allocation from now fails; 0: none */
 extern bool test_fail_scratch;
 extern int test_blocks; /* allocated and not freed */

@@ -23,7 +23,8 @@ static int count_dims(const int64_t *n, int most) {
     return count;
 }
 
-/* Determines the position of each dimension, slowest first, for `batch` dimensions followed by those of the transform.
+/* Determines the position of each dimension, slowest first, for `batch` dimensions followed by the dimensions of the
+ * transform.
  */
 static void arrange(test_order order, int batch, int ndim, int *positions) {
     int at = 0;

@@ -38,7 +38,7 @@ typedef struct test_transform {
 
 /* Memory of one operand. */
 typedef struct test_side {
-    int ndim; /* batch dimensions, then those of the transform */
+    int ndim; /* batch dimensions, then the dimensions of the transform */
     int64_t n[5], stride[5];
     bool is_complex;
     size_t element;

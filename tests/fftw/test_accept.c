@@ -8,6 +8,7 @@
 
 static bp_library_info row_of(const char *id, const char *path, const char *threading) {
     return (bp_library_info){.faults = "",
+                             .inexact = {"", ""},
                              .blas = "",
                              .struct_size = sizeof(bp_library_info),
                              .id = id,

@@ -152,7 +152,7 @@ typedef struct fakes {
 } fakes;
 
 static void open_fakes(fakes *d) {
-    bp_library_info row = {.struct_size = sizeof row, .family = "fftw", .threading = "pthread"};
+    bp_library_info row = {.struct_size = sizeof row, .family = "fftw", .threading = "pthread", .inexact = {"", ""}};
     host = *test_host();
     host.open_library = open_fake;
     host.symbol = symbol_of_fake;

@@ -36,7 +36,7 @@ static void look(bp_contraction_path *path, int count) {
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     bp_einsum_operand operands[MOST];
     int64_t shapes[MOST][RANK];
-    int32_t labels[MOST][RANK + 2];
+    int labels[MOST][RANK + 2];
     static const int64_t sizes[] = {1, 2, 3, 0, 2, 1000000007, INT64_MAX, -1};
     if (size < 2 + MOST) {
         return 0;
@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             shapes[i][d] = sizes[data[2 + i] >> (d % 3) & 1 ? (data[2 + i] + d) % 8 : 1 + (d & 1)];
         }
         for (int d = 0; d < RANK + 2 && !text; d++) {
-            labels[i][d] = rest < end ? (int32_t)(int8_t)*rest++ : d;
+            labels[i][d] = rest < end ? (int)(int8_t)*rest++ : d;
             labels[i][d] *= labels[i][d] > 100 ? 1000003 : 1;
         }
     }

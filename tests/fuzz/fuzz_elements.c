@@ -1,5 +1,5 @@
-/* fuzz_elements.c - runs functions of elements, reductions and softmax, and compares the results with those of scalar
- * loops; and explains calls of sizes that no memory has. */
+/* fuzz_elements.c - runs functions of elements, reductions and softmax, and compares the results with the results of
+ * scalar loops; and explains calls of sizes that no memory has. */
 #include "arrays.h"
 
 #include "reference/elementwise.h"

@@ -47,7 +47,7 @@ static void unset_all(void) {
     }
 }
 
-/* Sets a variable that no setting reads, unless its name is that of one. The environment holds `variable` itself
+/* Sets a variable that no setting reads, unless its name is the name of one. The environment holds `variable` itself
  * meanwhile. */
 static void read_with(char *variable) {
     char *name = strndup(variable, strcspn(variable, "="));

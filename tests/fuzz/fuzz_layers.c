@@ -1,5 +1,5 @@
 /* fuzz_layers.c - runs layers of neural networks and their gradients on arbitrary tensors, and compares the results
- * with those of the baseline instructions on one thread. */
+ * with the results of the baseline instructions on one thread. */
 #include "arrays.h"
 #include "../support/passes.h"
 

@@ -1,5 +1,5 @@
 """Compiles every C block of README.md and docs/, without warnings. A block with a main function is also run: it must
-succeed, and its first line of output must be that of the text block that follows. Another block is compiled as the body
+succeed, and its first line of output must be the first line of the text block that follows. Another block is compiled as the body
 of a function, after the declarations that PREAMBLE makes for it."""
 
 import pathlib
@@ -28,7 +28,7 @@ bp_status body(bp_view a, bp_view b, bp_view c, bp_view x, bp_options *options, 
 
 
 def programs():
-    """Pages, programs, and the shown output or None, of which a program that was made from a fragment has none."""
+    """Pages, programs, and the shown output or None; a program that was made from a fragment has none."""
     for page in [pathlib.Path("README.md"), *common.sources("docs", "*.md")]:
         for code, shown in BLOCK.findall(common.read(page)):
             if re.search(r"\bint main\(", code):

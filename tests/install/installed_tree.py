@@ -104,7 +104,7 @@ def with_dropin_libraries(prefix, lib, folder):
 
 
 def as_cpp(prefix, lib, folder):
-    """What C++ programs print: those of CPP_KINDS, then the README's program in C, compiled as C++."""
+    """What C++ programs print: the programs in CPP_KINDS, then the README's program in C, compiled as C++."""
     environment = {**os.environ, "PKG_CONFIG_PATH": str(prefix / lib / "pkgconfig")}
     flags = common.run("pkg-config", "--cflags", "--libs", "backplane", env=environment).split()
     said = []

@@ -89,7 +89,7 @@ static int64_t greater(int64_t a, int64_t b) {
 
 /* ---- Routines ---- */
 
-/* The parameter list is that of a prototype, in which the hidden text lengths have no names. */
+/* The parameter list is a prototype's, where the hidden text lengths have no names. */
 #ifdef __clang__
 #pragma clang diagnostic ignored "-Wc2x-extensions"
 #endif

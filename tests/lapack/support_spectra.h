@@ -56,8 +56,8 @@ void test_each_type(void *instance, const bp_library_info *row, int64_t m, int64
                     void (*check)(const test_case *c));
 
 /* Writes `value` to the middle item and runs the call twice. With fail_on_item_error it must fail with BP_E_NON_FINITE.
- * Without, the outputs of the middle item must be NaN, or 0 for integers, and those of the other items must not. A has
- * three items. */
+ * Without, the outputs of the middle item must be NaN, or 0 for integers, and the outputs of the other items must not.
+ * A has three items. */
 void test_non_finite(const test_case *c, test_call *call, int outputs, long double value);
 
 #endif

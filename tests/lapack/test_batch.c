@@ -1,5 +1,5 @@
-/* test_batch.c - tests batches that threads of our thread pool share: results equal to those of single items bit for
- * bit, the first failing item is reported, and a later child of fork works. Runs on every LAPACK library of this
+/* test_batch.c - tests batches that threads of our thread pool share: results equal to the results of single items bit
+ * for bit, the first failing item is reported, and a later child of fork works. Runs on every LAPACK library of this
  * machine. */
 #include "lapack/support_spectra.h"
 

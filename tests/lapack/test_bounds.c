@@ -4,6 +4,7 @@
  * A candidate that accesses more than its operands ends this process. The probe found which libraries do, and the
  * lapack provider gives those copies. OpenBLAS 0.3.21 does so in potri, gesdd and gels of complex matrices. */
 #include "backplane.h"
+#include "ops/linalg/linalg.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,7 +32,7 @@ static int map_regions(void **state) {
 }
 
 /* An operation, and its inputs: g general, m x n; h Hermitian and positive definite, n x n; b right sides, m x 3 (n x 3
- * next to h); p pivots; 2 those of blocks of 2x2. */
+ * next to h); p pivots; 2 pivots of blocks of 2x2. */
 typedef struct operation {
     bp_op op;
     const char *inputs;
@@ -122,7 +123,7 @@ static char *add(problem *p, int index, bp_dtype dtype, int ndim, const int64_t 
     char *at = regions[index] + (p->at_end ? REGION - bytes : 0);
     assert_true(bytes <= REGION);
     assert_int_equal(bp_view_init(&p->views[index], at, dtype, ndim, shape, strides), BP_OK);
-    p->call.operand[index] = &p->views[index].tensor;
+    bp__linalg_set(&p->call, index, &p->views[index].tensor);
     p->operands = index + 1;
     return at;
 }
@@ -171,7 +172,7 @@ static void make(problem *p, const operation *o, bp_dtype dtype, int64_t m, int6
         int ndim;
         int64_t shape[BP_MAX_NDIM];
         const int index = (int)strlen(o->inputs) + output;
-        assert_int_equal(bp_linalg_shape(&p->call, index, &type, &ndim, shape), BP_OK);
+        assert_int_equal(bp_linalg_shape(&p->call, output, &type, &ndim, shape), BP_OK);
         add(p, index, type, ndim, shape);
     }
 }

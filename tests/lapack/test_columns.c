@@ -30,7 +30,7 @@ static bool counts(const bp__lapack_columns *c, int64_t i, int64_t j) {
     return (i < c->edge + j * c->step) != c->after_edge;
 }
 
-/* Fills with finite numbers, none of which is zero. */
+/* Fills with finite numbers other than zero. */
 static void fill(const pass_case *c, void *to) {
     for (int64_t i = 0; i < CAPACITY; i++) {
         put(c, to, i, (c->bits == 64 ? UINT64_C(0x3ff0000000000000) : 0x3f800000) + (uint64_t)i);

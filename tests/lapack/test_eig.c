@@ -46,8 +46,8 @@ static void check_pairs(const number *w, const number *v, const test_case *c) {
     }
 }
 
-/* The computed values are those of A + E with |E| a few n epsilon |A|. The trace differs by at most n |E|, and that of
- * the square by 2 n |A| |E|. */
+/* The computed values belong to A + E with |E| a few n epsilon |A|. The trace differs by at most n |E|, and the trace
+ * of the square by 2 n |A| |E|. */
 static void check_traces(const number *a, const test_operand *w, int64_t item, const test_case *c) {
     int64_t n = c->n;
     number trace = 0, trace2 = 0, sum = 0, sum2 = 0;

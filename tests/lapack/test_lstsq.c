@@ -168,7 +168,8 @@ static void check_kinds(const test_case *c) {
     drop(&e);
 }
 
-/* The drivers that determine the rank agree on the minimum-norm solution. Its condition is that of the retained part.
+/* The drivers that determine the rank agree on the minimum-norm solution. Its condition is the condition of the
+ * retained part.
  */
 static void check_deficient(const test_case *c) {
     int64_t least = c->m < c->n ? c->m : c->n;

@@ -75,8 +75,8 @@ static long double range_end(const test_case *c, bool huge) {
                 : (wide ? (long double)DBL_TRUE_MIN : (long double)FLT_TRUE_MIN);
 }
 
-/* The relative error of a sum of positive terms is at most that of one addition per term. Below the normal numbers the
- * error is less than the smallest one. */
+/* The relative error of a sum of positive terms is at most the error of one addition per term. Below the normal numbers
+ * the error is less than the smallest one. */
 static void check_sums(const test_case *c, test_operand *a) {
     test_operand out = numbers(c);
     for (int way = 0; way < 10; way++) {
@@ -207,7 +207,7 @@ static void check_through(const test_case *c) {
 
 /* ---- cond ---- */
 
-/* The inverse of a matrix with known singular values. Its relative error is that of A times the condition. The
+/* The inverse of a matrix with known singular values. Its relative error is A's times the condition. The
  * reference is Gauss-Jordan elimination in long double. */
 static number *inverse_of(const number *matrix, int64_t n) {
     number *a = malloc((size_t)(n * n) * sizeof *a), *x = calloc((size_t)(n * n), sizeof *x);

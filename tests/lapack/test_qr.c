@@ -6,7 +6,7 @@
 
 static const bp_linalg_mode modes[] = {BP_QR_REDUCED, BP_QR_COMPLETE, BP_QR_R};
 
-/* Checks |R^H R - A^H A|, the only identity for R alone. Its relative error is twice that of R and A. */
+/* Checks |R^H R - A^H A|, the only identity for R alone. Its relative error is twice the error of R and A. */
 static void check_r(const number *a, const number *r, int64_t m, int64_t k, int64_t n, const test_case *c) {
     number *ah = test_adjoint(a, m, n, true), *rh = test_adjoint(r, k, n, true);
     number *first = test_product(ah, a, n, m, n), *second = test_product(rh, r, n, k, n);

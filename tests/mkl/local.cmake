@@ -1,4 +1,4 @@
-# These tests reach internal functions of the mkl provider, and share their transforms with those of the fftw provider.
+# These tests reach internal functions of the mkl provider, and share their transforms with the tests of the fftw provider.
 link_providers(mkl blas)
 file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/mkl/test_*.c)
 foreach(source ${programs})

@@ -146,11 +146,7 @@ static void *symbol_of_fake(void *handle, const char *name) {
     return address;
 }
 
-void *test_open_dfti(void) {
-    return test_open_faulty_dfti(0, "");
-}
-
-void *test_open_faulty_dfti(uint64_t faulty, const char *faults) {
+static void *open_dfti(uint64_t faulty, const char *faults, const char *inexact) {
     static bp_host host;
     static bp_library_info row;
     static const bp_library_info all = {.struct_size = sizeof all,
@@ -165,10 +161,24 @@ void *test_open_faulty_dfti(uint64_t faulty, const char *faults) {
     row = all;
     row.faulty = faulty;
     row.faults = faults;
+    row.inexact[0] = "";
+    row.inexact[1] = inexact;
     host = *bp__host();
     host.open_library = open_fake;
     host.symbol = symbol_of_fake;
     dfti = (test_dfti){.most_threads = 8, .layer = -1};
     assert_int_equal(bp_provider_mkl.open(&host, &row, &instance), BP_OK);
     return instance;
+}
+
+void *test_open_dfti(void) {
+    return open_dfti(0, "", "");
+}
+
+void *test_open_faulty_dfti(uint64_t faulty, const char *faults) {
+    return open_dfti(faulty, faults, "");
+}
+
+void *test_open_inexact_dfti(const char *primes) {
+    return open_dfti(0, "", primes);
 }

@@ -44,6 +44,8 @@ extern test_dfti dfti;
 void *test_open_dfti(void);
 /* Opens it as a library that the probe found wrong, see bp_library_info. */
 void *test_open_faulty_dfti(uint64_t faulty, const char *faults);
+/* Opens it as a library with large errors in double precision for larger multiples of these primes. */
+void *test_open_inexact_dfti(const char *primes);
 /* Returns the message of an error. */
 char *test_dfti_message(long error);
 /* Returns the name of function `number`; NULL after the last function that the provider needs. */

@@ -2,6 +2,7 @@
  * functions or errors. */
 #include "mkl/support_dfti.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bp_problem plain(void) {
@@ -63,6 +64,40 @@ static void test_faults(void **state) {
     bp_provider_mkl.close(instance);
 }
 
+/* Lengths for which the probe found large errors are refused in that precision, in every dimension; the prime itself
+ * and its neighbours are not. */
+static void test_inexact_lengths(void **state) {
+    (void)state;
+    void *instance = test_open_inexact_dfti("17 31");
+    static const struct {
+        int64_t n[2];
+        const char *factor; /* NULL: accepted */
+    } cases[] = {{{16, 1}, NULL}, {{17, 1}, NULL},  {{31, 17}, NULL},     {{33, 35}, NULL},     {{34, 1}, "17"},
+                 {{1, 93}, "31"}, {{17, 62}, "31"}, {{31 * 17, 1}, "17"}, {{5 * 289, 16}, "17"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bp_problem problem = plain();
+        bp_fft_problem *fft = &problem.of.fft;
+        fft->ndim = 2;
+        fft->n[0] = cases[i].n[0], fft->n[1] = cases[i].n[1];
+        fft->in[0] = fft->out[0] = cases[i].n[1];
+        fft->in[1] = fft->out[1] = 1;
+        for (int kind = BP_FFT_C2C; kind <= BP_FFT_C2R; kind++) {
+            char text[64];
+            fft->kind = (bp_fft_kind)kind;
+            problem.dtype = BP_C128;
+            snprintf(text, sizeof text, "double precision of larger multiples of %s ", cases[i].factor);
+            if (cases[i].factor) {
+                refused(instance, &problem, BP_REASON_BROKEN, text);
+            } else {
+                assert_int_equal(test_verdict(&bp_provider_mkl, instance, &problem).reason, BP_REASON_ACCEPTED);
+            }
+            problem.dtype = BP_C64;
+            assert_int_equal(test_verdict(&bp_provider_mkl, instance, &problem).reason, BP_REASON_ACCEPTED);
+        }
+    }
+    bp_provider_mkl.close(instance);
+}
+
 static void test_guarantees(void **state) {
     (void)state;
     void *instance = test_open_dfti();
@@ -119,8 +154,8 @@ static void test_errors(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refusals), cmocka_unit_test(test_faults),
-                                       cmocka_unit_test(test_guarantees), cmocka_unit_test(test_missing_symbols),
-                                       cmocka_unit_test(test_errors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_refusals),        cmocka_unit_test(test_faults),
+                                       cmocka_unit_test(test_inexact_lengths), cmocka_unit_test(test_guarantees),
+                                       cmocka_unit_test(test_missing_symbols), cmocka_unit_test(test_errors)};
     return cmocka_run_group_tests_name("judge", tests, NULL, NULL);
 }

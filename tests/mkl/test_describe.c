@@ -177,7 +177,7 @@ static void test_dimensions_of_size_one(void **state) {
     bp_provider_mkl.close(instance);
 }
 
-/* The limit in a descriptor and the count around its calls are those of the verdict, or what the library grants. A
+/* The limit in a descriptor and the count around its calls are as in the verdict, or what the library grants. A
  * descriptor for one thread needs no count around it. */
 static void check_threads(int layer) {
     static const int allowed[] = {1, 2, 3, 6};

@@ -36,7 +36,7 @@ static uint64_t next_random(uint64_t *state) {
 
 /* ---- The model ---- */
 
-/* Returns a pair of bf16 numbers, of which only the upper 16 bits of the arguments remain. */
+/* Returns a pair of bf16 numbers; only the upper 16 bits of the arguments remain. */
 static uint32_t pair(float even, float odd) {
     return model_bits(even) >> 16 | (model_bits(odd) & 0xffff0000u);
 }
@@ -74,7 +74,7 @@ static void model_follows_the_manual(void **state) {
     check_model(0x1.8p-126f, pair(0, -0x1p-63f), pair(0, 0x1p-63f), 0);
     /* The intermediate sum is flushed too. */
     check_model(0, pair(0x1p-64f, 0x1p-64f), pair(0x1p-63f, 0x1p-64f), 0);
-    /* NaN: that of the even elements comes before that of the odd ones, V before S, and the sum last. */
+    /* NaN: an even element's comes before an odd one's, V's before S's, and the sum's last. */
     check_model(NAN, nan, one, 0x7fc10000u);
     check_model(0, nan | nan << 16, other | other << 16, 0x7fc10000u);
     check_model(0, 0x3f80u | nan << 16, other | 0x3f800000u, 0x7fc20000u);

@@ -38,7 +38,7 @@ static double plus(bp_dtype type, double a, double b) {
     return type == BP_F64 ? a + b : (double)((float)a + (float)b);
 }
 
-/* Two blocks of terms, of which the last one adds the bias. The columns have gaps. */
+/* Two blocks of terms; the last one adds the bias. The columns have gaps. */
 static void check(const bp__native_kernels *of, bp_dtype type, int64_t p, int64_t q, bool relu) {
     const int64_t c_q = p + 3;
     memset(sums, 0, sizeof sums);

@@ -83,7 +83,7 @@ const bp_host *test_host(void);
 void make_operands(operands *o, const task *t);
 void free_operands(operands *o);
 bp_status run_task(operands *o);
-/* Checks that only elements of outputs were written and that inputs equal those of `before`. */
+/* Checks that only elements of outputs were written and that inputs equal the inputs of `before`. */
 void check_surroundings(const operands *o, const operands *before);
 
 char *element(const operands *o, int operand, int64_t item, int64_t i, int64_t j);

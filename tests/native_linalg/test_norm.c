@@ -260,8 +260,8 @@ static void test_short_rows_need_little_memory(void **state) {
     assert_int_equal(bp_options_new(&options, "linalg.preferred=native, num_threads=1"), BP_OK);
     for (double order = 0; order <= 3; order++) {
         bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_VECTOR_NORM, .mode = BP_NORM_P, .order = order};
-        call.operand[0] = &a.tensor;
-        call.operand[1] = &out.tensor;
+        call.input[0] = &a.tensor;
+        call.output[0] = &out.tensor;
         bp_plan *plan;
         bp_plan_info info = {.struct_size = sizeof info};
         assert_int_equal(bp_linalg_plan(&plan, options, &call), BP_OK);

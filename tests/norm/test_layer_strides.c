@@ -1,4 +1,4 @@
-/* test_layer_strides.c - layer and RMS normalization of rows whose elements or rows are strided: results are those of
+/* test_layer_strides.c - layer and RMS normalization of rows whose elements or rows are strided: results are as of
  * compact tensors, and nothing is written between the elements. */
 #include "backplane.h"
 

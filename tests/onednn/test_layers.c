@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* On one thread, unless a test is about threads: those of OpenMP wait for each other for long on a machine in use. */
+/* On one thread, unless a test is about threads: threads of OpenMP wait for each other for long on a machine in use. */
 #define EXCLUDE "dispatch.exclude=native"
 #define ALONE EXCLUDE ",num_threads=1"
 

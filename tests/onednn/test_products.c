@@ -192,8 +192,8 @@ static size_t bits_of(void *instance, test_product p, void *bits, size_t size) {
     return test_bits_of_product(instance, &p, 3, bits, size);
 }
 
-/* The bits are those of the first run on the same threads, wherever the operands are in memory. They depend on the row,
- * so no offer says that they are the same at each place of a batch. */
+/* The bits are the same as in the first run on the same threads, wherever the operands are in memory. They depend on
+ * the row, so no offer says that they are the same at each place of a batch. */
 static void test_repeats(void **state) {
     static const int64_t shapes[][3] = {{200, 100, 300}, {7, 400, 90}, {400, 7, 90}, {1, 300, 700}, {33, 33, 1000}};
     static float first[1 << 16], again[1 << 16];

@@ -295,7 +295,7 @@ static void test_rectangles(void **state) {
     assert_int_equal(rectangle_of(1, 4, (const int64_t[][3]){{10, 4, -4}}).pieces, 10);
     assert_int_equal(rectangle_of(1, 4, (const int64_t[][3]){{10, -4, -4}}).pieces, 1);
     assert_int_equal(rectangle_of(1, 4, (const int64_t[][3]){{10, 4, 0}}).pieces, 10);
-    /* the pitch of slices is no multiple of that of rows */
+    /* the pitch of slices is no multiple of the rows' pitch */
     assert_int_equal(rectangle_of(2, 4, (const int64_t[][3]){{10, 50, 50}, {3, 8, 8}}).pieces, 3);
 }
 

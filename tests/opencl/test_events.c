@@ -107,7 +107,7 @@ static void test_mark(void **state) {
     test_queue_free(&queue);
 }
 
-/* More events than one command takes, of which the first and the last are closed. */
+/* More events than one command takes; the first and the last are closed. */
 static void test_many_events(void **state) {
     (void)state;
     test_cl_need(1);

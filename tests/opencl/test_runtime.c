@@ -28,7 +28,7 @@ static void test_facts(void **state) {
     }
 }
 
-/* ---- Two platforms, of which the first one has a processor and an accelerator, and the second one a GPU ---- */
+/* ---- Two platforms: the first one has a processor and an accelerator, the second one a GPU ---- */
 
 enum { TYPE_CPU = 2, TYPE_GPU = 4, TYPE_ACCELERATOR = 8 };
 static char first_platform, second_platform, processor, accelerator, gpu;

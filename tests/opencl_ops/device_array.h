@@ -3,6 +3,7 @@
 #define BP_TESTS_OPENCL_OPS_DEVICE_ARRAY_H
 
 #include "support/arrays.h"
+#include "support/results.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +24,7 @@ extern bool test_without_f64; /* it has no f64, or TESTED_WITHOUT_F64 is set */
  * the program's own, since its cache is not safe with several processes. */
 int test_device_setup(void **state);
 /* Whether TESTED_ALL is set. Without it, some cases are left out, because PoCL takes long to compile kernels with local
- * memory: on processors those of the kernels for other devices, and else those that differ from others in the type
+ * memory: on processors cases of the kernels for other devices, and else cases that differ from others in the type
  * only. `make test-opencl` sets it. */
 bool test_device_takes_all(void);
 /* Whether to leave out a case that differs from others in the type only. */
@@ -43,6 +44,11 @@ typedef struct device_array {
     DLManagedTensorVersioned *memory;
     DLTensor tensor;
 } device_array;
+
+/* Returns the tensor on the device, or that on the host for the same call to a reference. */
+static inline DLTensor *device_array_side(device_array *t, bool host) {
+    return host ? &t->host.view.tensor : &t->tensor;
+}
 
 /* Makes both, with undefined elements. `broadcast`: bits of dimensions whose strides become 0, for inputs. */
 void device_array_make(device_array *t, bp_dtype dtype, int ndim, const int64_t *shape, test_layout layout,

@@ -1,4 +1,4 @@
-# The references of functions of single elements are those of the tests of the native provider.
+# The references of functions of single elements come from the tests of the native provider.
 if(TARGET test_opencl_ops_elementwise)
     target_link_libraries(test_opencl_ops_elementwise PRIVATE support_elementwise)
 endif()

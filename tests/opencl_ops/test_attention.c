@@ -140,7 +140,7 @@ static void test_masks(void **state) {
     }
 }
 
-/* The numbers of dropout are those of the host: other rows are dropped otherwise. */
+/* The numbers of dropout are the host's: other rows are dropped otherwise. */
 static void test_dropout(void **state) {
     (void)state;
     test_device_need();

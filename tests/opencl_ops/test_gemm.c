@@ -1,13 +1,10 @@
-/* test_gemm.c - matrix products on an OpenCL device: all types, layouts and algorithms against sums in long double. */
+/* test_gemm.c - matrix products on an OpenCL device: all types, layouts and algorithms against the reference. */
 #include "device_array.h"
 
-#include <complex.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef long double complex number;
 
 typedef struct sizes {
     int64_t batch, m, n, k;
@@ -24,19 +21,8 @@ typedef struct call {
     test_layout layout[3];
 } call;
 
-static number value_of(const device_array *t, int64_t index) {
-    return device_array_re(t, index) + device_array_im(t, index) * (number)I;
-}
-
 static bool is_transposed(bp_transform transform) {
     return transform == BP_TRANSPOSE || transform == BP_CONJUGATE_TRANSPOSE;
-}
-
-static number element(const device_array *t, bp_transform transform, int64_t item, int64_t rows, int64_t columns,
-                      int64_t i, int64_t j) {
-    const bool swapped = is_transposed(transform);
-    const number value = value_of(t, item * rows * columns + (swapped ? j * rows + i : i * columns + j));
-    return transform == BP_CONJUGATE_TRANSPOSE || transform == BP_CONJUGATE ? conjl(value) : value;
 }
 
 static void make_matrix(device_array *t, const call *c, int which, int64_t rows, int64_t columns) {
@@ -46,35 +32,11 @@ static void make_matrix(device_array *t, const call *c, int which, int64_t rows,
     device_array_fill(t);
 }
 
-static void compare(const char *text, const call *c, const device_array t[3], const number *before) {
-    const sizes s = c->size;
-    const double eps = device_compute_eps(c->type[0]), out = device_eps(c->type[2]);
-    const number alpha = c->alpha.re + c->alpha.im * (number)I, beta = c->beta.re + c->beta.im * (number)I;
-    for (int64_t i = 0; i < s.batch * s.m * s.n; i++) {
-        const int64_t item = i / (s.m * s.n), row = i / s.n % s.m, column = i % s.n;
-        number sum = 0;
-        long double size = 0;
-        for (int64_t l = 0; l < s.k; l++) {
-            const number product = element(&t[0], c->transform[0], item, s.m, s.k, row, l) *
-                                   element(&t[1], c->transform[1], item, s.k, s.n, l, column);
-            sum += product;
-            size += cabsl(product);
-        }
-        const number old = c->nan_in_c ? 0 : before[i];
-        const number wanted = alpha * sum + (beta == 0 ? 0 : beta * old);
-        const double whole = (double)(cabsl(alpha) * size + cabsl(beta * old));
-        const double bound =
-            4 * ((double)s.k + 6) * eps * whole + 2 * out * (double)cabsl(wanted) + 2 * device_tiny(c->type[2]);
-        assert_close(text, i, device_array_re(&t[2], i), (double)creall(wanted), c->type[2] == BP_I32 ? 0 : bound);
-        assert_close(text, i, device_array_im(&t[2], i), (double)cimagl(wanted), bound);
-    }
-}
-
 static void run(const call *c) {
     char text[256], settings[128];
     device_array t[3];
     bp_options *options;
-    number *before = calloc((size_t)(c->size.batch * c->size.m * c->size.n) + 1, sizeof *before);
+    reference_results made;
     snprintf(text, sizeof text, "%s %s %s, %d x (%d,%d,%d), transforms %d %d, alpha %g, beta %g, layouts %d %d %d",
              c->algorithm, bp_dtype_name(c->type[0]), bp_dtype_name(c->type[1]), (int)c->size.batch, (int)c->size.m,
              (int)c->size.n, (int)c->size.k, c->transform[0], c->transform[1], c->alpha.re, c->beta.re, c->layout[0],
@@ -85,12 +47,14 @@ static void run(const call *c) {
     make_matrix(&t[1], c, 1, c->size.k, c->size.n);
     make_matrix(&t[2], c, 2, c->size.m, c->size.n);
     for (int64_t i = 0; i < c->size.batch * c->size.m * c->size.n; i++) {
-        before[i] = value_of(&t[2], i);
         if (c->nan_in_c) {
             device_array_set(&t[2], i, NAN, NAN);
         }
     }
     device_array_send(&t[2]);
+    assert_ok(reference_of_gemm(&made, (int)c->transform[0], (int)c->transform[1], &c->alpha,
+                                device_array_side(&t[0], true), device_array_side(&t[1], true), &c->beta,
+                                device_array_side(&t[2], true)));
     assert_ok(bp_gemm_run(options, c->transform[0], c->transform[1], &c->alpha, &t[0].tensor, &t[1].tensor, &c->beta,
                           &t[2].tensor));
     device_array_fetch(&t[2], text);
@@ -100,12 +64,11 @@ static void run(const call *c) {
         assert_ok(bp_last_plan(&info));
         assert_int_equal((info.properties & BP_PROPERTY_ROW_INVARIANT) != 0, strcmp(c->algorithm, "direct") != 0);
     }
-    compare(text, c, t, before);
+    test_check_results(&made, text);
     for (int i = 0; i < 3; i++) {
         device_array_free(&t[i]);
     }
     bp_options_release(options);
-    free(before);
 }
 
 static const char *const algorithms[] = {"panels", "direct", "tiles"}; /* the first one: on processors only */

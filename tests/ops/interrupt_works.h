@@ -89,9 +89,9 @@ static bp_status run_linalg(work *w) {
                            .order = w->order,
                            .axes = w->dims,
                            .axis_count = w->dims ? w->ndim : 0};
-    call.operand[0] = &w->a.view.tensor;
+    call.input[0] = &w->a.view.tensor;
     for (int i = 0; i < OUTPUTS; i++) {
-        call.operand[1 + i] = w->out[i].memory ? &w->out[i].view.tensor : NULL;
+        call.output[i] = w->out[i].memory ? &w->out[i].view.tensor : NULL;
     }
     return bp_linalg_run(NULL, &call);
 }

@@ -37,8 +37,8 @@ void test_make_hermitian(test_call *c, int index, bool definite);
 bool test_run_call(test_call *c, test_kind k);
 void test_current(const test_call *c); /* later failures name this call */
 
-/* Fails unless the error is at most that of a backward-stable algorithm: epsilon times the size of the numbers times n,
- * times a factor. */
+/* Fails unless the error is at most the error of a backward-stable algorithm: epsilon times the size of the numbers
+ * times n, times a factor. */
 void test_at_most(const char *what, long double error, long double size, int n, bp_dtype dtype, double factor);
 void test_same(const char *what, const dense *got, const dense *want, long double size, bp_dtype dtype);
 void test_unitary(const char *what, const dense *q, bp_dtype dtype);

@@ -34,7 +34,7 @@ long double complex test_get(const DLTensor *t, const int64_t *index);
 void test_set(DLTensor *t, const int64_t *index, long double complex value);
 
 /* Returns the largest error of an element of c by the reference, divided by its bound; at most 1 is right. c_before may
- * be NULL if beta is 0. The conj flags are those of bp_gemm. All operands have rank >= 2; a and b broadcast over c's
+ * be NULL if beta is 0. The conj flags are as in bp_gemm. All operands have rank >= 2; a and b broadcast over c's
  * batch.
  */
 double test_product_error(const DLTensor *a, bool conj_a, const DLTensor *b, bool conj_b, long double complex alpha,

@@ -1,6 +1,8 @@
 /* support_linalg.c - implements linalg_support.h. */
 #include "ops/linalg_support.h"
 
+#include "ops/linalg/linalg.h"
+
 #include <dlfcn.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +27,7 @@ void test_call_seed(unsigned start) {
 static void make(test_call *c, int index, bp_dtype dtype, int ndim, const int64_t *shape, test_order order) {
     test_tensor_new(&c->tensor[index], dtype, ndim, shape, order, &seed);
     c->made[index] = true;
-    c->call.operand[index] = &c->tensor[index].view.tensor;
+    bp__linalg_set(&c->call, index, &c->tensor[index].view.tensor);
 }
 
 void test_call_input(test_call *c, int index, bp_dtype dtype, int ndim, const int64_t *shape, test_order order) {
@@ -33,13 +35,14 @@ void test_call_input(test_call *c, int index, bp_dtype dtype, int ndim, const in
 }
 
 void test_call_outputs(test_call *c, unsigned mask, test_order order) {
-    for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+    const int inputs = bp__input_count(c->call.op);
+    for (int i = inputs; i < BP_LINALG_OPERANDS; i++) {
         bp_dtype dtype;
         int ndim;
         int64_t shape[BP_MAX_NDIM];
         if (mask >> i & 1) {
-            if (bp_linalg_shape(&c->call, i, &dtype, &ndim, shape) != BP_OK) {
-                fail_msg("output %d of %s: %s", i, bp_op_name(c->call.op), bp_last_error());
+            if (bp_linalg_shape(&c->call, i - inputs, &dtype, &ndim, shape) != BP_OK) {
+                fail_msg("output %d of %s: %s", i - inputs, bp_op_name(c->call.op), bp_last_error());
             }
             make(c, i, dtype, ndim, shape, order);
         }

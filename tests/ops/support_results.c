@@ -87,8 +87,8 @@ void test_make_hermitian(test_call *c, int index, bool definite) {
 static const test_call *current;
 static test_kind current_kind;
 
-/* Fails unless `error` is at most that of a backward-stable algorithm: epsilon times the size of the numbers times n,
- * times the factor. */
+/* Fails unless `error` is at most the error of a backward-stable algorithm: epsilon times the size of the numbers times
+ * n, times the factor. */
 void test_at_most(const char *what, long double error, long double size, int n, bp_dtype dtype, double factor) {
     long double epsilon = test_single(dtype) ? (long double)FLT_EPSILON : (long double)DBL_EPSILON;
     long double bound = factor * (n + 4) * epsilon * size;

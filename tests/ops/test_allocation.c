@@ -324,7 +324,7 @@ static bp_status inverse(void) {
 }
 
 static bp_status linalg_plan(void) {
-    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_INV, .operand = {&a.tensor, &c.tensor}};
+    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_INV, .input = {&a.tensor}, .output = {&c.tensor}};
     bp_plan *plan;
     bp_status status = bp_linalg_plan(&plan, NULL, &call);
     if (status == BP_OK) {
@@ -335,7 +335,7 @@ static bp_status linalg_plan(void) {
 }
 
 static bp_status linalg_explain(void) {
-    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_INV, .operand = {&a.tensor, &c.tensor}};
+    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_INV, .input = {&a.tensor}, .output = {&c.tensor}};
     bp_explanation *e;
     bp_status status = bp_linalg_explain(&e, NULL, &call);
     if (status == BP_OK) {

@@ -16,12 +16,12 @@ static size_t size_of(const bp_call_field *field) {
     return field->kind == BP_FIELD_INT || field->kind == BP_FIELD_FLAG || field->kind == BP_FIELD_SIGNED ? 4 : 8;
 }
 
-/* Calls of linear algebra share a struct, of which each describes what it takes; the key has all of it. */
+/* Calls of linear algebra share a struct, and each describes what it takes of it; the key has all of it. */
 static bool is_linalg(const bp_call *call) {
     return call->family == &bp__family_linalg;
 }
 
-/* Returns the calls whose struct a key has: that of all linear algebra is the first one. */
+/* Returns the calls whose struct a key has: the struct of all linear algebra is the first one. */
 static const bp_call *whole_at(int index) {
     for (int i = 0, found = 0; index > 0 && bp_call_at(i); i++) {
         if (!is_linalg(bp_call_at(i)) && ++found == index) {

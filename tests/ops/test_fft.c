@@ -103,7 +103,7 @@ static void single_elements(void **state) {
     each(2, I64(3, 4), 2, NULL, I64(1, 1), BP_FFT_BACKWARD, ROW_MAJOR, ROW_MAJOR);
 }
 
-/* Many dimensions, of which only a few have an effect; and batches that do not merge. */
+/* Many dimensions, where only a few have an effect; and batches that do not merge. */
 static void ranks(void **state) {
     (void)state;
     int64_t shape[BP_MAX_NDIM];

@@ -1,7 +1,7 @@
 /* test_fft_plans.c - transforms planned, explained and run with options.
  *
  * Covers explanations of padding, conjugation and full spectra. The plan cache of transforms is limited, separate from
- * that of other operations, and thread-safe. */
+ * the cache of other operations, and thread-safe. */
 #include "ops/transforms.h"
 
 #include <pthread.h>

@@ -119,15 +119,18 @@ static int fork_into_first_call(int which, int number) {
     return code;
 }
 
+/* ThreadSanitizer does not follow threads that a forked child starts. AddressSanitizer of gcc 12 does not take the
+ * locks of its allocator before a fork, so that a child waits for ever for one that another thread of its parent had.
+ */
 static bool follows_forks(void) {
     const char *sanitizer = getenv("TESTED_SANITIZERS");
-    return !sanitizer || !strstr(sanitizer, "thread");
+    return !sanitizer || !*sanitizer;
 }
 
 static void a_fork_during_the_first_call_works(void **state) {
     (void)state;
     if (!follows_forks()) {
-        print_message("skipped: this sanitizer does not follow threads that a forked child starts\n");
+        print_message("skipped: this sanitizer does not follow a fork while another thread works\n");
         skip();
     }
     setenv("BACKPLANE_BLAS_PREFERRED", "native", 1); /* needs no search of the machine */

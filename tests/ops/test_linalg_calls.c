@@ -1,6 +1,7 @@
 /* test_linalg_calls.c - how linear-algebra calls are converted: shapes and types of results, problems, refusals.
  *
  * The provider records problems and computes nothing (recorder_provider.c). */
+#include "ops/linalg/linalg.h"
 #include "ops/linalg_support.h"
 
 #include <float.h>
@@ -13,13 +14,15 @@
 
 static recorder_state *recorder;
 
+/* Checks the type and shape of an operand. */
 static void shape_is(const test_call *c, int index, bp_dtype dtype, int ndim, const int64_t *shape) {
     bp_dtype got;
     int got_ndim;
     int64_t got_shape[BP_MAX_NDIM];
-    assert_int_equal(bp_linalg_shape(&c->call, index, &got, &got_ndim, got_shape), BP_OK);
+    const int output = index - bp__input_count(c->call.op);
+    assert_int_equal(bp_linalg_shape(&c->call, output, &got, &got_ndim, got_shape), BP_OK);
     if (got != dtype || got_ndim != ndim || memcmp(got_shape, shape, (size_t)ndim * sizeof *shape) != 0) {
-        fail_msg("output %d of %s is %s with %d dimensions, the first %d", index, bp_op_name(c->call.op),
+        fail_msg("output %d of %s is %s with %d dimensions, the first %d", output, bp_op_name(c->call.op),
                  bp_dtype_name(got), got_ndim, got_ndim ? (int)got_shape[0] : 0);
     }
 }
@@ -46,10 +49,10 @@ static void shapes_of_factorizations(void **unused) {
     bp_dtype dtype;
     int ndim;
     int64_t shape[BP_MAX_NDIM];
-    test_refused(bp_linalg_shape(&c.call, 1, &dtype, &ndim, shape), BP_E_ARGUMENT, "Q is not computed with this mode");
-    test_refused(bp_linalg_shape(&c.call, 0, &dtype, &ndim, shape), BP_E_ARGUMENT, "operand 0 is not an output");
-    test_refused(bp_linalg_shape(&c.call, 3, &dtype, &ndim, shape), BP_E_ARGUMENT, "outputs are 1 to 2");
-    test_refused(bp_linalg_shape(&c.call, 2, NULL, &ndim, shape), BP_E_ARGUMENT, "must not be NULL");
+    test_refused(bp_linalg_shape(&c.call, 0, &dtype, &ndim, shape), BP_E_ARGUMENT, "Q is not computed with this mode");
+    test_refused(bp_linalg_shape(&c.call, -1, &dtype, &ndim, shape), BP_E_ARGUMENT, "output[-1] does not exist");
+    test_refused(bp_linalg_shape(&c.call, 2, &dtype, &ndim, shape), BP_E_ARGUMENT, "the number of outputs is 2");
+    test_refused(bp_linalg_shape(&c.call, 1, NULL, &ndim, shape), BP_E_ARGUMENT, "must not be NULL");
     c.call.op = BP_OP_SVD;
     c.call.mode = BP_MODE_DEFAULT;
     shape_is(&c, 1, BP_C64, TEST_SHAPE(2, 1, 3, 3));
@@ -95,9 +98,9 @@ static void shapes_of_square_matrices(void **unused) {
     bp_dtype dtype;
     int ndim;
     int64_t shape[BP_MAX_NDIM];
-    assert_int_equal(bp_linalg_shape(&c.call, 1, &dtype, &ndim, shape), BP_OK);
+    assert_int_equal(bp_linalg_shape(&c.call, 0, &dtype, &ndim, shape), BP_OK);
     assert_true(dtype == BP_C64 && ndim == 0);
-    assert_int_equal(bp_linalg_shape(&c.call, 2, &dtype, &ndim, shape), BP_OK);
+    assert_int_equal(bp_linalg_shape(&c.call, 1, &dtype, &ndim, shape), BP_OK);
     assert_true(dtype == BP_F32 && ndim == 0);
     test_call_end(&c);
 }
@@ -139,10 +142,10 @@ static void shapes_of_solutions(void **unused) {
     int ndim;
     int64_t shape[BP_MAX_NDIM];
     c.call.mode = BP_LSTSQ_GELS;
-    test_refused(bp_linalg_shape(&c.call, 4, &dtype, &ndim, shape), BP_E_ARGUMENT,
+    test_refused(bp_linalg_shape(&c.call, 2, &dtype, &ndim, shape), BP_E_ARGUMENT,
                  "rank is not computed with this driver");
     c.call.mode = BP_MODE_DEFAULT;
-    test_refused(bp_linalg_shape(&c.call, 5, &dtype, &ndim, shape), BP_E_ARGUMENT,
+    test_refused(bp_linalg_shape(&c.call, 3, &dtype, &ndim, shape), BP_E_ARGUMENT,
                  "S is not computed with this driver");
     test_call_end(&c);
 }
@@ -211,7 +214,7 @@ static void batches_merge(void **unused) {
     static double cell;
     assert_int_equal(bp_view_init(&a, &cell, BP_F64, 19, shape, strides), BP_OK);
     assert_int_equal(bp_view_init(&det, &cell, BP_F64, 17, shape, NULL), BP_OK);
-    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_DET, .operand = {&a.tensor, &det.tensor}};
+    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_DET, .input = {&a.tensor}, .output = {&det.tensor}};
     bp_plan *plan;
     a.tensor.data = det.tensor.data = NULL;
     test_refused(bp_linalg_plan(&plan, NULL, &call), BP_E_LAYOUT, "17 batch dimensions remain after merging");
@@ -428,7 +431,8 @@ static void plans_and_explanations(void **unused) {
     bp_view_init(&a, NULL, BP_F64, TEST_SHAPE(2, 2, 2), NULL);
     bp_view_init(&v, NULL, BP_F64, TEST_SHAPE(2, 2, 2), NULL);
     bp_view_init(&w, NULL, BP_F64, TEST_SHAPE(2, 2), NULL);
-    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_EIGH, .operand = {&a.tensor, &w.tensor, &v.tensor}};
+    bp_linalg_call call = {
+        .struct_size = sizeof call, .op = BP_OP_EIGH, .input = {&a.tensor}, .output = {&w.tensor, &v.tensor}};
     assert_int_equal(bp_linalg_plan(&plan, NULL, &call), BP_OK);
     bp_plan_info info = {.struct_size = sizeof info};
     assert_int_equal(bp_plan_describe(plan, &info), BP_OK);
@@ -447,7 +451,7 @@ static void plans_and_explanations(void **unused) {
     assert_null(plan);
     test_refused(bp_linalg_run(options, &call), BP_E_ARGUMENT, "data pointer is NULL");
     bp_options_release(options);
-    call.operand[0] = NULL;
+    call.input[0] = NULL;
     test_refused(bp_linalg_plan(&plan, NULL, &call), BP_E_ARGUMENT, "tensor 'A' is NULL");
     test_refused(bp_linalg_explain(&e, NULL, &call), BP_E_ARGUMENT, "tensor 'A' is NULL");
     test_refused(bp_linalg_plan(NULL, NULL, &call), BP_E_ARGUMENT, "plan must not be NULL");

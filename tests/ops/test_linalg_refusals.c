@@ -57,8 +57,11 @@ static void parameters_are_checked(void **unused) {
         c.call.order = 2;
         test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "order is 2");
         c.call = good;
-        c.call.operand[5] = good.operand[0];
-        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "operand 5 is set; this operation has 3 operands");
+        c.call.output[2] = c.call.output[0];
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "output[2] is set; the number of outputs is 2");
+        c.call = good;
+        c.call.input[1] = good.input[0];
+        test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "input[1] is set; the number of inputs is 1");
         c.call = good;
         assert_int_equal(bp_linalg_run(NULL, &c.call), BP_OK);
     }
@@ -74,7 +77,7 @@ static void parameters_are_checked(void **unused) {
     c.call = good;
     c.call.op = BP_OP_DET;
     c.call.fail_on_item_error = 1;
-    c.call.operand[2] = NULL;
+    c.call.output[1] = NULL;
     test_refused(bp_linalg_run(NULL, &c.call), BP_E_ARGUMENT, "fail_on_item_error is set; this operation");
     test_call_end(&c);
 }
@@ -87,8 +90,8 @@ static bp_status shape_status(bp_op op, int a_ndim, const int64_t *a, bp_dtype d
     bp_view view;
     test_call_start(&c, op);
     assert_int_equal(bp_view_init(&view, NULL, dtype, a_ndim, a, NULL), BP_OK);
-    c.call.operand[0] = &view.tensor;
-    return bp_linalg_shape(&c.call, 1, &out, &ndim, shape);
+    c.call.input[0] = &view.tensor;
+    return bp_linalg_shape(&c.call, 0, &out, &ndim, shape);
 }
 
 static void inputs_are_checked(void **unused) {
@@ -104,46 +107,46 @@ static void inputs_are_checked(void **unused) {
     bp_dtype dtype;
     int ndim;
     int64_t shape[BP_MAX_NDIM];
-    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_SOLVE, .operand = {&a.tensor, &b.tensor}};
+    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_SOLVE, .input = {&a.tensor, &b.tensor}};
     bp_view_init(&a, NULL, BP_F64, TEST_SHAPE(2, 3, 3), NULL);
     bp_view_init(&b, NULL, BP_F64, TEST_SHAPE(4, 2), NULL);
-    test_refused(bp_linalg_shape(&call, 2, &dtype, &ndim, shape), BP_E_SHAPE,
+    test_refused(bp_linalg_shape(&call, 0, &dtype, &ndim, shape), BP_E_SHAPE,
                  "linalg.solve: B has shape (4, 2); it must have shape (*, 3, k) for a matrix of 3 by 3");
     bp_view_init(&b, NULL, BP_F64, TEST_SHAPE(5, 3, 2), NULL);
-    test_refused(bp_linalg_shape(&call, 2, &dtype, &ndim, shape), BP_E_SHAPE,
+    test_refused(bp_linalg_shape(&call, 0, &dtype, &ndim, shape), BP_E_SHAPE,
                  "the batch (5) of B does not broadcast with (2)");
     bp_view_init(&b, NULL, BP_F32, TEST_SHAPE(3, 2), NULL);
-    test_refused(bp_linalg_shape(&call, 2, &dtype, &ndim, shape), BP_E_DTYPE,
+    test_refused(bp_linalg_shape(&call, 0, &dtype, &ndim, shape), BP_E_DTYPE,
                  "B is f32; it must be f64, because A is f64");
     bp_view_init(&b, NULL, BP_F64, TEST_SHAPE(3), NULL);
     call.right = 1;
-    test_refused(bp_linalg_shape(&call, 2, &dtype, &ndim, shape), BP_E_SHAPE, "B is a vector");
+    test_refused(bp_linalg_shape(&call, 0, &dtype, &ndim, shape), BP_E_SHAPE, "B is a vector");
     bp_view_init(&b, NULL, BP_F64, 0, NULL, NULL);
     call.right = 0;
-    test_refused(bp_linalg_shape(&call, 2, &dtype, &ndim, shape), BP_E_SHAPE,
+    test_refused(bp_linalg_shape(&call, 0, &dtype, &ndim, shape), BP_E_SHAPE,
                  "B must have at least 2 dimensions; it has 0");
-    call.operand[1] = NULL;
-    test_refused(bp_linalg_shape(&call, 2, &dtype, &ndim, shape), BP_E_ARGUMENT, "tensor 'B' is NULL");
-    bp_linalg_call lu = {.struct_size = sizeof lu, .op = BP_OP_LU_SOLVE, .operand = {&a.tensor, &x.tensor, &b.tensor}};
+    call.input[1] = NULL;
+    test_refused(bp_linalg_shape(&call, 0, &dtype, &ndim, shape), BP_E_ARGUMENT, "tensor 'B' is NULL");
+    bp_linalg_call lu = {.struct_size = sizeof lu, .op = BP_OP_LU_SOLVE, .input = {&a.tensor, &x.tensor, &b.tensor}};
     bp_view_init(&x, NULL, BP_I64, TEST_SHAPE(2, 3), NULL);
     bp_view_init(&b, NULL, BP_F64, TEST_SHAPE(3, 1), NULL);
-    test_refused(bp_linalg_shape(&lu, 3, &dtype, &ndim, shape), BP_E_DTYPE,
+    test_refused(bp_linalg_shape(&lu, 0, &dtype, &ndim, shape), BP_E_DTYPE,
                  "pivots is i64; it must be i32, because LU is f64");
     bp_view_init(&x, NULL, BP_I32, TEST_SHAPE(2, 2), NULL);
-    test_refused(bp_linalg_shape(&lu, 3, &dtype, &ndim, shape), BP_E_SHAPE, "pivots has shape (2, 2)");
+    test_refused(bp_linalg_shape(&lu, 0, &dtype, &ndim, shape), BP_E_SHAPE, "pivots has shape (2, 2)");
     bp_view_init(&b, NULL, BP_F64, TEST_SHAPE(3), NULL);
-    test_refused(bp_linalg_shape(&lu, 3, &dtype, &ndim, shape), BP_E_SHAPE, "B must have at least 2 dimensions");
+    test_refused(bp_linalg_shape(&lu, 0, &dtype, &ndim, shape), BP_E_SHAPE, "B must have at least 2 dimensions");
     /* Operations that only sometimes require a square matrix. */
     bp_view_init(&a, NULL, BP_F64, TEST_SHAPE(3, 4), NULL);
-    bp_linalg_call other = {.struct_size = sizeof other, .op = BP_OP_COND, .operand = {&a.tensor}};
-    assert_int_equal(bp_linalg_shape(&other, 1, &dtype, &ndim, shape), BP_OK);
+    bp_linalg_call other = {.struct_size = sizeof other, .op = BP_OP_COND, .input = {&a.tensor}};
+    assert_int_equal(bp_linalg_shape(&other, 0, &dtype, &ndim, shape), BP_OK);
     other.mode = BP_NORM_NUC;
-    test_refused(bp_linalg_shape(&other, 1, &dtype, &ndim, shape), BP_E_SHAPE, "must be square");
+    test_refused(bp_linalg_shape(&other, 0, &dtype, &ndim, shape), BP_E_SHAPE, "must be square");
     other.mode = BP_NORM_P;
     other.order = INFINITY;
-    test_refused(bp_linalg_shape(&other, 1, &dtype, &ndim, shape), BP_E_SHAPE, "must be square");
-    other = (bp_linalg_call){.struct_size = sizeof other, .op = BP_OP_PINV, .operand = {&a.tensor}, .hermitian = 1};
-    test_refused(bp_linalg_shape(&other, 1, &dtype, &ndim, shape), BP_E_SHAPE, "must be square");
+    test_refused(bp_linalg_shape(&other, 0, &dtype, &ndim, shape), BP_E_SHAPE, "must be square");
+    other = (bp_linalg_call){.struct_size = sizeof other, .op = BP_OP_PINV, .input = {&a.tensor}, .hermitian = 1};
+    test_refused(bp_linalg_shape(&other, 0, &dtype, &ndim, shape), BP_E_SHAPE, "must be square");
 }
 
 static bp_status norm_status(int64_t rows, int64_t columns, bp_linalg_mode mode, double order) {
@@ -184,7 +187,8 @@ static void outputs_are_checked(void **unused) {
     test_refused(bp_inv(&a.tensor, &x.tensor), BP_E_OVERLAP, "give two indices the same address");
     bp_view_matrix(&x, cells + 16, BP_F64, 3, 3);
     bp_view_init(&info, cells + 17, BP_I32, 0, NULL, NULL);
-    test_refused(bp_inv_ex(&a.tensor, &x.tensor, &info.tensor), BP_E_OVERLAP, "info, which is written, overlaps inverse");
+    test_refused(bp_inv_ex(&a.tensor, &x.tensor, &info.tensor), BP_E_OVERLAP,
+                 "info, which is written, overlaps inverse");
     bp_view_init(&info, numbers, BP_I64, 0, NULL, NULL);
     test_refused(bp_inv_ex(&a.tensor, &x.tensor, &info.tensor), BP_E_DTYPE, "info is i64; it must be i32");
     bp_view_init(&info, numbers, BP_I32, TEST_SHAPE(1), NULL);
@@ -195,7 +199,8 @@ static void outputs_are_checked(void **unused) {
     test_refused(bp_svd(&a.tensor, 0, NULL, &x.tensor, &v.tensor), BP_E_ARGUMENT, "'U' is NULL");
     bp_view_matrix(&v, cells + 24, BP_F64, 3, 3);
     test_refused(bp_svd(&a.tensor, 0, &v.tensor, &x.tensor, NULL), BP_E_ARGUMENT, "'Vh' is NULL");
-    bp_linalg_call svd = {.struct_size = sizeof svd, .op = BP_OP_SVD, .operand = {&a.tensor, &v.tensor, &x.tensor}};
+    bp_linalg_call svd = {
+        .struct_size = sizeof svd, .op = BP_OP_SVD, .input = {&a.tensor}, .output = {&v.tensor, &x.tensor}};
     test_refused(bp_linalg_run(NULL, &svd), BP_E_ARGUMENT, "both be NULL");
     test_refused(bp_qr(&a.tensor, BP_QR_R, &v.tensor, &v.tensor), BP_E_ARGUMENT, "Q is not computed with this mode");
     test_refused(bp_qr(&a.tensor, BP_QR_REDUCED, NULL, &v.tensor), BP_E_ARGUMENT, "tensor 'Q' is NULL");

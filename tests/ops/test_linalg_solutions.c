@@ -58,8 +58,8 @@ static void lu_factor(bp_dtype dtype, test_kind k, int64_t n) {
         test_call_start(&s, BP_OP_LU_SOLVE);
         s.call.right = right;
         s.call.adjoint = adjoint;
-        s.call.operand[0] = test_operand(&c, 1);
-        s.call.operand[1] = test_operand(&c, 2);
+        s.call.input[0] = test_operand(&c, 1);
+        s.call.input[1] = test_operand(&c, 2);
         test_call_input(&s, 2, dtype, right ? 3 : 2, right ? (const int64_t[]){2, 3, n} : (const int64_t[]){n, 3},
                         test_next_order());
         test_call_outputs(&s, 8, test_next_order());
@@ -145,12 +145,12 @@ static void cholesky(bp_dtype dtype, test_kind k, int64_t n, int upper) {
     if (test_run_call(&c, k)) {
         test_call_start(&s, BP_OP_CHOLESKY_SOLVE);
         s.call.upper = upper;
-        s.call.operand[1] = test_operand(&c, 1);
+        s.call.input[1] = test_operand(&c, 1);
         test_call_input(&s, 0, dtype, TEST_SHAPE(n, 3), test_next_order());
         test_call_outputs(&s, 4, test_next_order());
         test_call_start(&v, BP_OP_CHOLESKY_INVERSE);
         v.call.upper = upper;
-        v.call.operand[0] = test_operand(&c, 1);
+        v.call.input[0] = test_operand(&c, 1);
         test_call_outputs(&v, 6, test_next_order());
         bool solved = test_run_call(&s, k), inverted = test_run_call(&v, k);
         for (int64_t item = 0; item < 2; item++) {
@@ -188,7 +188,7 @@ static void determinants(bp_dtype dtype, test_kind k, int64_t n) {
     test_start(&c, BP_OP_DET, dtype, k, n, n, -1);
     test_call_outputs(&c, 2, test_next_order());
     test_call_start(&s, BP_OP_SLOGDET);
-    s.call.operand[0] = test_operand(&c, 0);
+    s.call.input[0] = test_operand(&c, 0);
     test_call_outputs(&s, 6, test_next_order());
     bool numbers = test_run_call(&c, k), logs = test_run_call(&s, k);
     for (int64_t item = 0; item < 2; item++) {

@@ -45,7 +45,7 @@ static void eigh(bp_dtype dtype, test_kind k, int64_t n, int upper) {
     test_call_outputs(&c, 6, test_next_order());
     values = c;
     memset(values.made, 0, sizeof values.made);
-    values.call.operand[2] = NULL;
+    values.call.output[1] = NULL;
     test_call_outputs(&values, 2, test_next_order());
     bool both = test_run_call(&c, k) && test_run_call(&values, k);
     for (int64_t item = 0; both && item < 2; item++) {
@@ -74,7 +74,7 @@ static void eig(bp_dtype dtype, test_kind k, int64_t n) {
     test_call_outputs(&c, 6, test_next_order());
     values = c;
     memset(values.made, 0, sizeof values.made);
-    values.call.operand[2] = NULL;
+    values.call.output[1] = NULL;
     test_call_outputs(&values, 2, test_next_order());
     bool both = test_run_call(&c, k) && test_run_call(&values, k);
     for (int64_t item = 0; both && item < 2; item++) {
@@ -109,7 +109,7 @@ static void svd(bp_dtype dtype, test_kind k, int64_t m, int64_t n, int full) {
     test_call_outputs(&c, 14, test_next_order());
     values = c;
     memset(values.made, 0, sizeof values.made);
-    values.call.operand[1] = values.call.operand[3] = NULL;
+    values.call.output[0] = values.call.output[2] = NULL;
     test_call_outputs(&values, 4, test_next_order());
     bool both = test_run_call(&c, k) && test_run_call(&values, k);
     for (int64_t item = 0; both && item < 2; item++) {
@@ -239,7 +239,7 @@ static void norms(bp_dtype dtype, test_kind k, int64_t m, int64_t n) {
         test_call c = s;
         memset(c.made, 0, sizeof c.made);
         c.call.op = BP_OP_MATRIX_NORM;
-        c.call.operand[2] = NULL;
+        c.call.output[1] = NULL;
         c.call.mode = way < 6 ? BP_NORM_P : way == 6 ? BP_NORM_FRO : BP_NORM_NUC;
         c.call.order = way < 6 ? orders[way] : 0;
         test_call_outputs(&c, 2, test_next_order());
@@ -279,7 +279,7 @@ static void condition(bp_dtype dtype, int64_t n) {
     s = c;
     memset(s.made, 0, sizeof s.made);
     s.call.op = BP_OP_SVD;
-    s.call.operand[1] = NULL;
+    s.call.output[0] = NULL;
     test_call_outputs(&s, 4, ROW_MAJOR);
     bool both = test_run_call(&c, TEST_RANDOM) && test_run_call(&s, TEST_RANDOM);
     for (int64_t item = 0; both && item < 2; item++) {

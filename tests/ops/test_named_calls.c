@@ -1,6 +1,7 @@
 /* test_named_calls.c - runs, plans and explains the calls whose functions take arguments by their names (calls.h), and
  * compares with these functions: results, plans, explanations, and the shapes of all results. */
 #include "backplane.h"
+#include "ops/linalg/linalg.h"
 #include "support/named.h"
 #include "support/strided.h"
 
@@ -67,7 +68,7 @@ static void check_shapes(const named_call *named) {
     }
 }
 
-/* Checks a call after its function has written `out`. `operands` are those of a plan, with `count` elements. */
+/* Checks a call after its function has written `out`. `operands` are as in a plan, with `count` elements. */
 static void check(const named_call *named, const DLTensor *const *operands, int count) {
     bp_operand addresses[MOST_OPERANDS] = {{0}};
     bp_plan *plan = NULL;
@@ -299,8 +300,9 @@ static void frequencies_and_shifts(void **state) {
 /* A positive definite matrix, which is also a Cholesky factor and an LU decomposition whose pivots exchange nothing. */
 static const double positive[] = {5, 1, 2, 1, 6, 1, 2, 1, 7};
 
-/* Makes the operands of an operation: the inputs, and results of the types and shapes that the call has. */
-static int make_operands(const named_call *named, const DLTensor *tensors[BP_LINALG_OPERANDS]) {
+/* Makes the operands of an operation: the inputs, and results of the types and shapes that the call has. Sets them in
+ * `direct` too. */
+static int make_operands(const named_call *named, bp_linalg_call *direct, const DLTensor *tensors[BP_LINALG_OPERANDS]) {
     static double matrix[9];
     static int32_t pivots[] = {1, 2, 3};
     const bp_call_pass *pass = bp_call_pass_at(named->call, 0);
@@ -311,13 +313,15 @@ static int make_operands(const named_call *named, const DLTensor *tensors[BP_LIN
         bp_dtype dtype = BP_F64;
         int ndim = 2;
         int64_t shape[BP_MAX_NDIM] = {3, 3};
-        tensors[i] = strcmp(operand->name, "pivots") == 0 ? TENSOR((double *)(void *)pivots, BP_I32, 1, 3)
-                                                          : TENSOR(matrix, BP_F64, 2, 3, 3);
+        DLTensor *tensor = strcmp(operand->name, "pivots") == 0 ? TENSOR((double *)(void *)pivots, BP_I32, 1, 3)
+                                                                : TENSOR(matrix, BP_F64, 2, 3, 3);
         if (operand->output) {
             assert_int_equal(bp_call_shape(call.call, &call.arguments, i, &dtype, &ndim, shape), BP_OK);
-            tensors[i] = &view(out + 16 * (i - pass->input_count), dtype, ndim, shape)->tensor;
+            tensor = &view(out + 16 * (i - pass->input_count), dtype, ndim, shape)->tensor;
         }
-        memcpy(call.arguments.bytes + operand->offset, &tensors[i], sizeof tensors[i]);
+        tensors[i] = tensor;
+        bp__linalg_set(direct, i, tensor);
+        memcpy(call.arguments.bytes + operand->offset, &tensor, sizeof tensor);
     }
     return pass->operand_count;
 }
@@ -337,10 +341,9 @@ static void linear_algebra(void **state) {
         if (op == BP_OP_LSTSQ) {
             named_int(&n, "mode", BP_LSTSQ_GELSD); /* which computes all results */
         }
-        const int count = make_operands(&n, tensors);
         bp_linalg_call direct = {.struct_size = sizeof direct, .op = op};
         direct.mode = op == BP_OP_LSTSQ ? BP_LSTSQ_GELSD : BP_MODE_DEFAULT;
-        memcpy(direct.operand, tensors, sizeof tensors);
+        const int count = make_operands(&n, &direct, tensors);
         named_operands(&n, tensors);
         clear();
         assert_int_equal(bp_linalg_run(NULL, &direct), BP_OK);
@@ -520,7 +523,7 @@ static void modes_orders_and_flags_are_in_the_key(void **state) {
         assert_true(out[0] == 15);
         assert_int_equal(bp_matrix_norm(x, BP_NORM_P, HUGE_VAL, &norm->tensor), BP_OK);
         assert_true(out[0] == 8);
-        for (int unit = 0; unit < 2; unit++) { /* the last row of X is that of B, divided by the diagonal */
+        for (int unit = 0; unit < 2; unit++) { /* the last row of X is the last row of B, divided by the diagonal */
             assert_int_equal(bp_solve_triangular(x, &ones->tensor, 1, 0, unit, &to->tensor), BP_OK);
             assert_true(fabs(out[1 + 6] - (unit ? 1 : 1.0 / 6)) < 1e-12);
         }

@@ -240,15 +240,18 @@ static void check_read(bp_status (*run)(const void *), const void *given, size_t
 static void smaller_structs_are_read_as_far_as_they_go(void **state) {
     (void)state;
     const DLTensor *tensors[] = {&in.tensor, &in.tensor};
-    bp_linalg_call inverse = {
-        .struct_size = sizeof inverse, .op = BP_OP_INV, .operand = {&in.tensor, &out.tensor}, .fail_on_item_error = 1};
+    bp_linalg_call inverse = {.struct_size = sizeof inverse,
+                              .op = BP_OP_INV,
+                              .input = {&in.tensor},
+                              .output = {&out.tensor},
+                              .fail_on_item_error = 1};
     bp_fft_call transform = {.struct_size = sizeof transform, .transform = BP_RFFT, .axis_count = BP_FFT_ALL};
     bp_einsum_call product = {
         .struct_size = sizeof product, .expression = "ij,jk->ik", .count = 2, .operands = tensors};
     bp_einsum_search how = {.struct_size = sizeof how};
     bp_exec exec = {.struct_size = sizeof exec};
-    check_read(run_linalg, &inverse, sizeof inverse, offsetof(bp_linalg_call, operand) + 2 * sizeof(DLTensor *),
-               offsetof(bp_linalg_call, operand), offsetof(bp_linalg_call, operand) + sizeof inverse.operand);
+    check_read(run_linalg, &inverse, sizeof inverse, offsetof(bp_linalg_call, output) + sizeof(DLTensor *),
+               offsetof(bp_linalg_call, output), offsetof(bp_linalg_call, output) + sizeof inverse.output);
     check_read(run_fft, &transform, sizeof transform,
                (offsetof(bp_fft_call, axis_count) + sizeof transform.axis_count + 7) / 8 * 8, 0, 0);
     check_read(run_einsum, &product, sizeof product, offsetof(bp_einsum_call, operands) + sizeof product.operands, 0,

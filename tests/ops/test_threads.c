@@ -118,7 +118,7 @@ static void native_results_do_not_depend_on_threads(void **state) {
         unsigned seed = 3;
         for (size_t i = 0; i < (size_t)M * K * size / 2; i++) {
             seed = seed * 1664525u + 1013904223u;
-            /* Exponents near that of one, in the upper half of every floating type. */
+            /* Exponents near the exponent of one, in the upper half of every floating type. */
             ((uint16_t *)a->dl_tensor.data)[i] = (uint16_t)((seed >> 16 & 0x87ff) | 0x3800);
         }
         for (size_t i = 0; i < (size_t)K * C * size / 2; i++) {

@@ -73,7 +73,7 @@ static const int dimension[] = {0};
 static const int32_t labels[] = {0, 1}, more_labels[] = {1, 2};
 static const int32_t *const label_lists[] = {labels, more_labels};
 static const int label_counts[] = {2, 2};
-static const int32_t positions[] = {0, 1};
+static const int positions[] = {0, 1};
 static const DLTensor *const pair[] = {&a, &b};
 static bp_plan *plan;
 static bp_event *event;
@@ -194,12 +194,12 @@ STATE(rnn_back, rnn, bp_rnn_call, RNN(.pass = BP_RNN_BACKWARD, .output_gradient 
 STATE(rnn_both, rnn, bp_rnn_call, .directions = 2, .input = &steps, .weight_ih = &both_ih, .weight_hh = &both_hh,
       .output = &wide)
 
-STATE(inv, linalg, bp_linalg_call, .op = BP_OP_INV, .operand = {&a, &inverse})
-STATE(det, linalg, bp_linalg_call, .op = BP_OP_DET, .operand = {&a, &number})
-STATE(pinv, linalg, bp_linalg_call, .op = BP_OP_PINV, .operand = {&a, &inverse})
-STATE(gels, linalg, bp_linalg_call, .op = BP_OP_LSTSQ, .mode = BP_LSTSQ_GELS, .operand = {&a, &b, &inverse})
-STATE(cond, linalg, bp_linalg_call, .op = BP_OP_COND, .operand = {&a, &number})
-STATE(vector_norm, linalg, bp_linalg_call, .op = BP_OP_VECTOR_NORM, .operand = {&a, &number})
+STATE(inv, linalg, bp_linalg_call, .op = BP_OP_INV, .input = {&a}, .output = {&inverse})
+STATE(det, linalg, bp_linalg_call, .op = BP_OP_DET, .input = {&a}, .output = {&number})
+STATE(pinv, linalg, bp_linalg_call, .op = BP_OP_PINV, .input = {&a}, .output = {&inverse})
+STATE(gels, linalg, bp_linalg_call, .op = BP_OP_LSTSQ, .mode = BP_LSTSQ_GELS, .input = {&a, &b}, .output = {&inverse})
+STATE(cond, linalg, bp_linalg_call, .op = BP_OP_COND, .input = {&a}, .output = {&number})
+STATE(vector_norm, linalg, bp_linalg_call, .op = BP_OP_VECTOR_NORM, .input = {&a}, .output = {&number})
 STATE(fft_all, fft, bp_fft_call, .transform = BP_RFFT, .axis_count = BP_FFT_ALL)
 
 STATE(search_greedy, search, bp_einsum_search, .strategy = BP_PATH_GREEDY)
@@ -252,7 +252,8 @@ typedef struct row {
     FLAG(state, bp_linalg_call, upper), FLAG(state, bp_linalg_call, right), FLAG(state, bp_linalg_call, adjoint),      \
         FLAG(state, bp_linalg_call, unitriangular), FLAG(state, bp_linalg_call, keep),                                 \
         ROW(state, bp_linalg_call, axes, const int *, dimension), REAL(state, bp_linalg_call, order)
-#define NO_OPERAND(state) ROW(state, bp_linalg_call, operand[5], const DLTensor *, &spare)
+#define NO_INPUT(state) ROW(state, bp_linalg_call, input[2], const DLTensor *, &spare)
+#define NO_OUTPUT(state) ROW(state, bp_linalg_call, output[3], const DLTensor *, &spare)
 #define NO_TOLERANCES(state)                                                                                           \
     ROW(state, bp_linalg_call, rtol, const double *, &half), ROW(state, bp_linalg_call, atol, const double *, &half)
 
@@ -362,31 +363,35 @@ static const row table[] = {
     FLAG(rnn_both, bp_rnn_call, reverse),
 
     NO_FLAGS(inv),
-    NO_OPERAND(inv),
+    NO_INPUT(inv),
+    NO_OUTPUT(inv),
     NO_TOLERANCES(inv),
     FLAG(inv, bp_linalg_call, hermitian),
     ROW(inv, bp_linalg_call, mode, bp_linalg_mode, BP_QR_COMPLETE),
     NO_FLAGS(det),
-    NO_OPERAND(det),
+    NO_INPUT(det),
+    NO_OUTPUT(det),
     NO_TOLERANCES(det),
     FLAG(det, bp_linalg_call, hermitian),
     FLAG(det, bp_linalg_call, fail_on_item_error),
     NO_FLAGS(pinv),
-    NO_OPERAND(pinv),
+    NO_INPUT(pinv),
+    NO_OUTPUT(pinv),
     FLAG(pinv, bp_linalg_call, fail_on_item_error),
     NO_FLAGS(gels),
     NO_TOLERANCES(gels),
     FLAG(gels, bp_linalg_call, hermitian),
     NO_FLAGS(cond),
-    NO_OPERAND(cond),
+    NO_INPUT(cond),
+    NO_OUTPUT(cond),
     NO_TOLERANCES(cond),
     NO_TOLERANCES(vector_norm),
     FLAG(vector_norm, bp_linalg_call, upper),
     FLAG(vector_norm, bp_linalg_call, axis_count),
     ROW(fft_all, bp_fft_call, axes, const int *, dimension),
 
-    ROW(search_greedy, bp_einsum_search, path, const int32_t *, positions),
-    ROW(search_greedy, bp_einsum_search, path_counts, const int32_t *, positions),
+    ROW(search_greedy, bp_einsum_search, path, const int *, positions),
+    ROW(search_greedy, bp_einsum_search, path_counts, const int *, positions),
     FLAG(search_greedy, bp_einsum_search, path_steps),
     REAL(search_greedy, bp_einsum_search, factor),
     REAL(search_given, bp_einsum_search, factor),

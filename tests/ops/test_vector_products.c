@@ -290,16 +290,16 @@ static void vector_norms_are_checked(void **unused) {
     refused(bp_vector_norm(t, 2, 0, NULL, 0, &scalar.tensor), BP_E_DTYPE, "i32");
     /* The general form has shapes, plans and explanations; other operations take no dims. */
     bp_view_init(&view, a, BP_C64, 2, (const int64_t[]){3, 4}, NULL);
-    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_VECTOR_NORM, .operand = {t}, .keep = 1};
+    bp_linalg_call call = {.struct_size = sizeof call, .op = BP_OP_VECTOR_NORM, .input = {t}, .keep = 1};
     call.axes = (const int[]){0};
     call.axis_count = 1;
     bp_dtype dtype;
     int ndim;
     int64_t shape[BP_MAX_NDIM];
-    assert_int_equal(bp_linalg_shape(&call, 1, &dtype, &ndim, shape), BP_OK);
+    assert_int_equal(bp_linalg_shape(&call, 0, &dtype, &ndim, shape), BP_OK);
     assert_true(dtype == BP_F32 && ndim == 2 && shape[0] == 1 && shape[1] == 4);
     bp_view_init(&out, n, dtype, ndim, shape, NULL);
-    call.operand[1] = &out.tensor;
+    call.output[0] = &out.tensor;
     bp_plan *plan;
     assert_int_equal(bp_linalg_plan(&plan, NULL, &call), BP_OK);
     bp_plan_release(plan);

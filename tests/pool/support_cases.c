@@ -96,8 +96,8 @@ void pool_make_layout(pool_tensor *t, bp_dtype dtype, int ndim, const int64_t *s
     for (int i = 0; i < ndim; i++) {
         order[i] = layout == POOL_REVERSED ? ndim - 1 - i : i;
     }
-    if (layout == POOL_CHANNELS_LAST) { /* the channels are dimension 1, or 0 without items: this is channels-last for
-                                           the former */
+    if (layout == POOL_CHANNELS_LAST) { /* the channels are dimension 1, or 0 without items: this is channels-last
+                                           with items */
         memmove(order + 1, order + 2, (size_t)(ndim - 2) * sizeof *order);
         order[ndim - 1] = 1;
     }

@@ -256,7 +256,7 @@ static void libraries_equal_the_reference(void **state) {
     assert_true((forward > cases() / 60 && backward > cases() / 60) || !have_library());
 }
 
-/* Images of one and two positions with padding, of which most windows have no or one element. */
+/* Images of one and two positions with padding, where most windows have no or one element. */
 static void candidates_equal_the_reference_for_few_positions(void **state) {
     (void)state;
     int forward = 0, backward = 0;

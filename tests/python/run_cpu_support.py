@@ -5,6 +5,8 @@ import os
 import subprocess
 import sys
 
+import inherited
+from conftest import BUILD
 from conftest import PACKAGES as PACKAGE_FOLDER
 
 from backplane.backends.xeon import options as launcher_options  # noqa: E402
@@ -43,9 +45,11 @@ def options(*words):
 
 
 def environment(**changes):
+    """Returns the environment of a launcher. Only a sanitized build needs something preloaded."""
     given = {name: value for name, value in os.environ.items()
              if name not in ("OMP_NUM_THREADS", "LD_PRELOAD", "LOCAL_WORLD_SIZE", "LOCAL_RANK")}
-    return {**given, "PYTHONPATH": str(PACKAGE_FOLDER), **changes}
+    needed = {"LD_PRELOAD": inherited.preload(BUILD)} if inherited.preload(BUILD) else {}
+    return {**given, **needed, "PYTHONPATH": str(PACKAGE_FOLDER), **changes}
 
 
 def write_program(path, text):

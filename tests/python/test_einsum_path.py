@@ -144,7 +144,7 @@ def test_threads():
 
 
 def test_cost_is_at_most_that_of_opt_einsum():
-    """The cost, by opt_einsum's count, is at most that of its best strategies, if it is installed."""
+    """The cost, by opt_einsum's count, is at most the cost of its best strategies, if it is installed."""
     opt_einsum = pytest.importorskip("opt_einsum")
     random = np.random.default_rng(1)
     for _ in range(10):

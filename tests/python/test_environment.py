@@ -45,7 +45,7 @@ def test_the_command_searches_the_environment_of_its_python(environment):
 
 @pytest.mark.parametrize("variable", ("VIRTUAL_ENV", "CONDA_PREFIX"))
 def test_an_active_environment(environment, tmp_path, variable):
-    """An environment that is active is searched too, and once if it is that of the running Python."""
+    """An environment that is active is searched too, and once if it is the running Python's."""
     def lines(root):
         return [line.rsplit("  ", 1)[0].strip() for line in run(environment, "-m", "backplane", "list", "--all", **{variable: str(root)})
                 .stdout.splitlines()]

@@ -76,13 +76,13 @@ def test_matrix_exp(kind, size):
         a = (a * (size / abs(a).sum(0).max())).astype(kind)
         got, expected = L.matrix_exp(a), by_taylor(a)
         assert got.dtype == a.dtype
-        # The condition number of the exponential is at least the norm, and that of f32 comes from rounding once.
+        # The condition number of the exponential is at least the norm, and the error of f32 comes from rounding once.
         bound = epsilon(kind) * (1 if kind in ("float32", "complex64") else 4 * n * (1 + size))
         assert abs(got - expected).sum(0).max() <= bound * abs(expected).sum(0).max()
 
 
 def test_matrix_exp_without_cancellation():
-    # A norm far above that of the powers: scaling by the norm loses 6 digits here.
+    # A norm far above the norm of the powers: scaling by the norm loses 6 digits here.
     for a, b, d in ((1.0, 1e6, -1.0), (1.0, 1e200, -1.0), (0.5, -1e12, 0.25)):
         got = L.matrix_exp([[a, b], [0, d]])
         expected = [[math.exp(a), b * math.exp(d) * math.expm1(a - d) / (a - d)], [0, math.exp(d)]]
@@ -146,7 +146,7 @@ def test_householder_product(kind):
         got = L.householder_product(a, tau[:count].astype(kind))
         assert got.dtype == kind and got.shape == (rows, columns)
         assert abs(got - by_reflections(a, tau[:count])).max() <= 8 * rows * epsilon(kind)
-    tau = random(3, kind)  # not those of reflections; a factor of 0 is the identity
+    tau = random(3, kind)  # not factors of reflections; a factor of 0 is the identity
     tau[1] = 0
     a = random((5, 3), kind)
     expected = by_reflections(a, tau)

@@ -21,7 +21,7 @@ def turned(matrix, hermitian):
 
 
 def indefinite(*shape, kind, hermitian, seed=0):
-    """Matrices of which every second diagonal element is 0, so that D has blocks of both sizes."""
+    """Matrices whose every second diagonal element is 0, so that D has blocks of both sizes."""
     a = random(*shape, kind=kind, seed=seed)
     a = a + turned(a, hermitian)
     a[..., range(0, shape[-1], 2), range(0, shape[-1], 2)] = 0

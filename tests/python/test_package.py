@@ -33,7 +33,7 @@ def test_every_public_name_has_help():
             # __doc__ of a Setting describes the setting, so the class has none.
             documented = [value] if name != "Setting" else [vars(value)[method] for method in ("get", "set", "unset", "origin", "stored")]
             assert all((inspect.getdoc(one) or "").strip() for one in documented), name
-            if not isinstance(value, str):  # an element type is text, of which pydoc looks up the module
+            if not isinstance(value, str):  # an element type is text; pydoc looks up its module
                 pydoc.render_doc(value)
     assert "numpy.matmul" in bp.matmul.__doc__ and "BLAS" in bp.gemm.__doc__
     assert re.fullmatch(r"\d+\.\d+\.\d+", bp.__version__)

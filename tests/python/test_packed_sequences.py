@@ -65,7 +65,7 @@ def test_each_sequence_alone(mode, layers, directions, projection):
 
 @pytest.mark.parametrize("mode", GATES)
 def test_gradients(mode):
-    """Gradients of a packed sequence are those of lengths."""
+    """Gradients of a packed sequence are the same as with lengths."""
     params, hx = parameters(mode, 4, 3, 1, 2), states(mode, 2, len(LENGTHS), 3)
     sequences = [random(length, 4) for length in LENGTHS]
     packed, padded = rnn.pack_sequence(sequences, False), rnn.pad_sequence(sequences)

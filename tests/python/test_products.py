@@ -158,7 +158,7 @@ print(*((one.filename, one.lineno) for one in seen))
 
 
 def test_a_warning_names_the_line_of_the_program(python):
-    """Builtin functions of the extension, those of Python in front of them, and the frequent form of these."""
+    """Builtin functions of the extension, functions of Python in front of them, and the frequent form of these."""
     done = python("-c", WARNING)
     assert done.stdout == "('<string>', 11) ('<string>', 12) ('<string>', 13) ('<string>', 14)\n", done.stdout + done.stderr
 

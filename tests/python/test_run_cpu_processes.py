@@ -20,7 +20,7 @@ import os, sys
 print(os.environ["OMP_NUM_THREADS"], sorted(os.sched_getaffinity(0)), *sys.argv[1:])
 """
 
-# The first instance waits for the second, then fails. The second prints its process number and that of a child.
+# The first instance waits for the second, then fails. The second prints its process number and a child's.
 FAIL_WITH_A_SECOND_INSTANCE = """
 import os, pathlib, signal, subprocess, sys, time
 folder, ignore = pathlib.Path(sys.argv[1]), sys.argv[2] == "ignore"

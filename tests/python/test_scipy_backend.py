@@ -1,4 +1,4 @@
-"""backplane.fft as a backend of scipy.fft: results as those of SciPy, and what SciPy runs itself."""
+"""backplane.fft as a backend of scipy.fft: results as SciPy's, and what SciPy runs itself."""
 
 import copy
 

@@ -1,6 +1,6 @@
 """Integers in layers: no operand of any function of nn.functional and nn.grad is rounded without notice.
 
-float32, the default type of torch, has no 2^24 + 1. Integers of NumPy become float64 where that is exact; those of torch and
+float32, the default type of torch, has no 2^24 + 1. Integers of NumPy become float64 where that is exact; integers of torch and
 of other libraries are a TypeError, in every operand.
 """
 

@@ -74,17 +74,21 @@ set_target_properties(blas_fake_lapack-stops PROPERTIES OUTPUT_NAME lapack-stops
 list(APPEND fakes blas_fake_lapack-stops)
 add_blas_fake(forwarding ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/forwarding.c)
 target_link_libraries(blas_fake_forwarding PRIVATE ${CMAKE_DL_LIBS})
-# Transforms: right ones, and some that are wrong in one size.
-function(add_fftw_fake name size)
+# Transforms: right ones, some that are wrong in one size, some with large errors for multiples of a prime, and some that read
+# behind their input.
+function(add_fftw_fake name size prime beyond)
     add_library(blas_fake_${name} SHARED ${CMAKE_CURRENT_LIST_DIR}/fakes/fftw.c)
-    target_compile_definitions(blas_fake_${name} PRIVATE FAKE_WRONG_SIZE=${size})
+    target_compile_definitions(blas_fake_${name} PRIVATE FAKE_WRONG_SIZE=${size} FAKE_INEXACT=${prime}
+        FAKE_BEYOND=${beyond})
     target_link_libraries(blas_fake_${name} PRIVATE m)
     set_target_properties(blas_fake_${name} PROPERTIES OUTPUT_NAME ${name}
         LIBRARY_OUTPUT_DIRECTORY ${fakes_folder}/${name})
     set(fakes ${fakes} blas_fake_${name} PARENT_SCOPE)
 endfunction()
-add_fftw_fake(fftw -1)
-add_fftw_fake(fftw-wrong 97)
+add_fftw_fake(fftw -1 10007 0)
+add_fftw_fake(fftw-wrong 97 10007 0)
+add_fftw_fake(fftw-inexact -1 19 0)
+add_fftw_fake(fftw-peeking -1 10007 1)
 # Kernels for small products: right ones with integers of each width, and wrong ones.
 function(add_xsmm_fake name)
     add_library(blas_fake_${name} SHARED ${CMAKE_CURRENT_LIST_DIR}/fakes/xsmm.c)
@@ -100,7 +104,7 @@ add_xsmm_fake(xsmm-none FAKE_NONE)
 add_xsmm_fake(xsmm-wrong "FAKE_WRONG=r.flags && i == 16")
 add_xsmm_fake(xsmm-reads FAKE_READS)
 add_xsmm_fake(xsmm-spills FAKE_SPILLS)
-# Libraries in front of the oneDNN of .venv, of which one function is wrong.
+# Libraries in front of the oneDNN of .venv, in which one function is wrong.
 find_file(DNNL_LIBRARY libdnnl.so.3 PATHS ${CMAKE_SOURCE_DIR}/.venv/lib NO_DEFAULT_PATH)
 if(DNNL_LIBRARY)
     foreach(wrong none sum relu average eps rnn lstm gru)

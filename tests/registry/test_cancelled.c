@@ -160,7 +160,7 @@ static void check(call *one) {
     }
     assert_ptr_equal(result, PTHREAD_CANCELED); /* cancellation is possible again after the call */
     assert_int_equal(one->run(), BP_OK);
-    assert_true(open_files() <= files + 1); /* that of a trace */
+    assert_true(open_files() <= files + 1); /* one is a trace's */
 }
 
 static void test_a_cancelled_thread_ends_its_first_call(void **state) {

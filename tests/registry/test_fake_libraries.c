@@ -321,6 +321,29 @@ static void test_wrong_transforms(void **state) {
                                     "97 elements");
 }
 
+static void test_peeking_transforms(void **state) {
+    (void)state;
+    restart(FAKES "/fftw-peeking", NULL);
+    bp_library_info row = only_row();
+    assert_true(row.faulty == BP_CHECK_BIT(BP_CHECK_R2C, BP_C64));
+    assert_string_equal(row.faults, "fft r2c c64: reads memory outside of its operands in probe: fftwf, forward "
+                                    "transform of 1 elements");
+}
+
+/* Large errors for some lengths are a property of the library, and no fault. */
+static void test_inexact_transforms(void **state) {
+    (void)state;
+    restart(FAKES "/fftw-inexact", NULL);
+    bp_library_info row = only_row();
+    assert_int_equal(row.state, BP_LIBRARY_OK);
+    assert_string_equal(row.faults, "");
+    assert_string_equal(row.inexact[0], "19");
+    assert_string_equal(row.inexact[1], "");
+    restart(FAKES "/fftw", NULL);
+    row = only_row();
+    assert_string_equal(row.inexact[0], "");
+}
+
 static bp_library_info probe_xsmm(const char *name) {
     char path[4096];
     snprintf(path, sizeof path, "%s/%s", FAKES, name);
@@ -502,7 +525,7 @@ static void test_lapack_reports_its_blas(void **state) {
     assert_int_equal(row.kinds, BP_LIB_LAPACK);
     assert_string_equal(row.blas, "blas");
     assert_string_equal(row.threading, "libgomp");
-    assert_non_null(strstr(row.fact_sources, "threading: that of its BLAS"));
+    assert_non_null(strstr(row.fact_sources, "threading: as its BLAS"));
     restart(FAKES "/openmp/libalone.so", NULL); /* a BLAS that is not listed */
     row = only_row();
     assert_non_null(strstr(row.blas, "/openmp/libopenmp.so"));
@@ -517,7 +540,7 @@ static void test_lapack_keeps_its_blas(void **state) {
     assert_non_null(dlopen(FAKES "/other/libopenmp.so", RTLD_NOW | RTLD_LOCAL));
     assert_int_equal(bp__library_open(bp__library_lookup("libalone.so"), &handle), BP_E_LOAD);
     assert_non_null(strstr(bp_last_error(), "products of " FAKES "/other/libopenmp.so"));
-    assert_non_null(strstr(bp_last_error(), "instead of those of blas"));
+    assert_non_null(strstr(bp_last_error(), "instead of the products of blas"));
 }
 
 static int finish(void **state) {
@@ -554,6 +577,8 @@ int main(void) {
         cmocka_unit_test(test_stuck_lapack),
         cmocka_unit_test(test_each_wrong_routine),
         cmocka_unit_test(test_wrong_transforms),
+        cmocka_unit_test(test_inexact_transforms),
+        cmocka_unit_test(test_peeking_transforms),
         cmocka_unit_test(test_generated_kernels),
         cmocka_unit_test(test_wrong_kernels),
         cmocka_unit_test(test_primitives),

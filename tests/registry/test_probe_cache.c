@@ -7,6 +7,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "backplane.h"
@@ -355,12 +356,34 @@ static void test_a_sleeping_library_is_not_stored(void **state) {
     unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
 }
 
-/* Probes the library until its result is stored: on a very busy machine, a result may be one of the moment. */
+static double seconds_of(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Returns whether this process gets less than a third of a processor, by working for 0.2 s. */
+static bool is_starved(void) {
+    const double since = seconds_of(CLOCK_MONOTONIC), used = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+    while (seconds_of(CLOCK_PROCESS_CPUTIME_ID) < used + 0.2) {
+    }
+    return seconds_of(CLOCK_MONOTONIC) > since + 0.6;
+}
+
+/* Probes the library until its result is stored. A result is one of the moment if the library got less than a sixth of
+ * a processor; where this remains so, nothing can be tested. */
 static void probe_until_stored(void) {
+    bool starved = false;
     int probes = 0;
     do {
         restart(library, cache);
+        starved = is_starved() || starved;
     } while (only_row().probe_ms > 0 && ++probes < 20);
+    if (only_row().probe_ms > 0 && starved) {
+        unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
+        print_message("skipped: the machine is too busy for a result that is stored\n");
+        skip();
+    }
     assert_int_equal(only_row().probe_ms > 0, 0);
 }
 
@@ -548,13 +571,13 @@ static void test_hostile_text(void **state) {
     (void)state;
     static const char *const texts[] = {
         "",
-        "backplane-libraries 8\n",
-        "backplane-libraries 8\nfile\n",
-        "backplane-libraries 8\nfile 1 2 3 4 5 6 7 8",
-        "backplane-libraries 8\nfile 1 2 3 4 5 6 7 8 /x\n\tfamily",
-        "backplane-libraries 8\nfile -1 2 3 4 5 6 7 8 /x\n",
-        "backplane-libraries 8\nfile 99999999999999999999999 2 3 4 5 6 7 8 /x\n\t\n\t\n",
-        "backplane-libraries 8\n\tfamily x\n\n\n\nfile file file\nfile 1 2 3 4 5 zz 7 8 /x\n",
+        "backplane-libraries 9\n",
+        "backplane-libraries 9\nfile\n",
+        "backplane-libraries 9\nfile 1 2 3 4 5 6 7 8",
+        "backplane-libraries 9\nfile 1 2 3 4 5 6 7 8 /x\n\tfamily",
+        "backplane-libraries 9\nfile -1 2 3 4 5 6 7 8 /x\n",
+        "backplane-libraries 9\nfile 99999999999999999999999 2 3 4 5 6 7 8 /x\n\t\n\t\n",
+        "backplane-libraries 9\n\tfamily x\n\n\n\nfile file file\nfile 1 2 3 4 5 zz 7 8 /x\n",
     };
     for (int i = 0; i < BP__COUNT(texts); i++) {
         bp__probe_cache read = {0};

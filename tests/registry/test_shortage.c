@@ -1,4 +1,4 @@
-/* test_shortage.c - tests that limits of a cgroup and of the system's memory are seen, in folders like those of Linux.
+/* test_shortage.c - tests that limits of a cgroup and of the system's memory are seen, in folders like Linux's.
  */
 #define _GNU_SOURCE
 #include "registry/support_registry.h"
@@ -72,7 +72,7 @@ static void test_a_cgroup_above(void **state) {
     assert_true(few_threads());
 }
 
-/* In a container the path is that of the host, and the mount shows its own cgroup. */
+/* In a container the path is the host's, and the mount shows its own cgroup. */
 static void test_a_container(void **state) {
     (void)state;
     put("/proc/self/cgroup", "12:cpu,cpuacct:/docker/1234\n7:pids:/docker/1234\n0::/\n");

@@ -1,5 +1,5 @@
-/* test_small_stack.c - tests that first calls work in a thread whose stack has 32 KiB, of which the C library's own
- * functions need a part. */
+/* test_small_stack.c - tests that first calls work in a thread whose stack has 32 KiB; the C library's own
+ * functions need a part of it. */
 #include "registry/support_registry.h"
 
 #include "backplane.h"

@@ -3,6 +3,7 @@
 #ifndef BP_TESTS_RNN_CASES_H
 #define BP_TESTS_RNN_CASES_H
 
+#include "reference/results.h"
 #include "reference/rnn.h"
 #include "support/strided.h"
 
@@ -29,7 +30,8 @@ rnn_shape rnn_any(bp_dtype dtype);
 
 /* Makes the tensors of a call with random numbers. */
 void rnn_begin(rnn_case *c, const rnn_shape *shape, bp_rnn_pass pass);
-/* Turns a call of TRAINING that ran into one for the gradients. */
+/* Turns a call of TRAINING that ran into one for the gradients. The case keeps the biases, which the references need.
+ */
 void rnn_turn(rnn_case *c);
 void rnn_end(rnn_case *c);
 
@@ -42,8 +44,12 @@ void rnn_run(const rnn_case *c, const char *settings);
 /* Writes output, final hidden state and final cell (NULL: not wanted) in compact order. */
 void rnn_reference(const rnn_case *c, reference_number *output, reference_number *hidden, reference_number *cell);
 
+/* Makes the references of a call, also of BACKWARD. */
+void rnn_references(const rnn_case *c, reference_results *made);
+
 /* Compares the results of a call with the reference. */
 void rnn_compare(const rnn_case *c);
+void rnn_compare_gradients(const rnn_case *c);
 
 /* Makes the elements of some operands equal along dimension d, or along the last one where there are fewer. `tensors`
  * has a bit for each bp_rnn_tensor. */

@@ -50,10 +50,12 @@ static void make(rnn_case *c, bp_rnn_tensor which, double scale) {
     }
 }
 
-/* Sets the tensors of the call, which are in the order of the list, to those of the case. */
+/* Sets the tensors of the call, which are in the order of the list, to the tensors of the case. BACKWARD has no biases.
+ */
 static void connect(rnn_case *c) {
     for (int i = 0; i < BP_RNN_TENSORS; i++) {
-        const DLTensor *tensor = c->tensor[i].memory ? &c->tensor[i].view.tensor : NULL;
+        const bool absent = c->call.pass == BP_RNN_BACKWARD && (i == BP_RNN_BIAS_IH || i == BP_RNN_BIAS_HH);
+        const DLTensor *tensor = c->tensor[i].memory && !absent ? &c->tensor[i].view.tensor : NULL;
         memcpy((char *)&c->call + offsetof(bp_rnn_call, input) + (size_t)i * sizeof tensor, &tensor, sizeof tensor);
     }
 }
@@ -132,8 +134,6 @@ void rnn_begin(rnn_case *c, const rnn_shape *shape, bp_rnn_pass pass) {
 void rnn_turn(rnn_case *c) {
     const bool lstm = c->shape.mode == BP_RNN_LSTM;
     c->call.pass = BP_RNN_BACKWARD;
-    strided_free(&c->tensor[BP_RNN_BIAS_IH]);
-    strided_free(&c->tensor[BP_RNN_BIAS_HH]);
     strided_free(&c->tensor[BP_RNN_FINAL_HIDDEN]);
     strided_free(&c->tensor[BP_RNN_FINAL_CELL]);
     connect(c);

@@ -1,5 +1,6 @@
 /* support_compare.c - compares recurrent layers with the reference (reference/rnn.h). */
 #include "rnn/cases.h"
+#include "support/results.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -8,14 +9,24 @@
 
 #include <cmocka.h>
 
-/* A call of BACKWARD has no biases; the reference needs those of the case. */
-void rnn_reference(const rnn_case *c, reference_number *output, reference_number *hidden, reference_number *cell) {
+/* A call of BACKWARD has no biases; the reference needs the biases of the case. */
+static bp_rnn_call with_biases(const rnn_case *c) {
     const strided_tensor *ih = &c->tensor[BP_RNN_BIAS_IH], *hh = &c->tensor[BP_RNN_BIAS_HH];
     bp_rnn_call call = c->call;
     call.bias_ih = ih->memory ? &ih->view.tensor : NULL;
     call.bias_hh = hh->memory ? &hh->view.tensor : NULL;
+    return call;
+}
+
+void rnn_reference(const rnn_case *c, reference_number *output, reference_number *hidden, reference_number *cell) {
+    const bp_rnn_call call = with_biases(c);
     const long double unit = c->shape.dtype == BP_F64 ? 0x1p-53L : 0x1p-24L;
     assert_int_equal(reference_rnn(&call, unit, output, hidden, cell), BP_OK);
+}
+
+void rnn_references(const rnn_case *c, reference_results *made) {
+    const bp_rnn_call call = with_biases(c);
+    assert_int_equal(reference_of_rnn(made, &call), BP_OK);
 }
 
 /* Results of 16-bit types are rounded once, from f32; f16 has denormal numbers within the range of the results. */
@@ -57,4 +68,15 @@ void rnn_compare(const rnn_case *c) {
     free(output);
     free(hidden);
     free(cell);
+}
+
+void rnn_compare_gradients(const rnn_case *c) {
+    reference_results made;
+    rnn_references(c, &made);
+    test_check_results(&made, c->text);
+    for (int i = BP_RNN_INPUT_GRADIENT; i < BP_RNN_TENSORS; i++) {
+        if (c->tensor[i].memory) {
+            strided_check_gaps(&c->tensor[i], c->text);
+        }
+    }
 }

@@ -91,11 +91,19 @@ static void compare_copies(const copies *got, const rnn_case *c, int d, bool rep
     }
 }
 
+/* Whether the call has a tensor; BACKWARD lacks the biases of the case. */
+static bool has_tensor(const rnn_case *c, int which) {
+    const DLTensor *tensor;
+    memcpy(&tensor, (const char *)&c->call + offsetof(bp_rnn_call, input) + (size_t)which * sizeof tensor,
+           sizeof tensor);
+    return tensor != NULL;
+}
+
 bp_status rnn_run_copies(const rnn_case *c, uint32_t tensors, int d, bool repeats, const char *settings) {
     copies own = {.call = c->call};
     bp_options *options = NULL;
     for (int which = 0; which < BP_RNN_TENSORS; which++) {
-        if (c->tensor[which].memory && (tensors >> which & 1) && !(repeats && is_written(c, which))) {
+        if (has_tensor(c, which) && (tensors >> which & 1) && !(repeats && is_written(c, which))) {
             copy_tensor(&own, c, which, dimension_of(c, which, d), repeats);
             const DLTensor *tensor = &own.view[which].tensor;
             memcpy((char *)&own.call + offsetof(bp_rnn_call, input) + (size_t)which * sizeof tensor, &tensor,

@@ -150,6 +150,7 @@ static void ends_of_items_are_not_used(void **state) {
     for (int i = 0; i < 24; i++) {
         rnn_shape shape = rnn_any(types[i % 4]);
         shape.steps = 5;
+        shape.batch = shape.batch > 33 ? 33 : shape.batch; /* larger ones have no reference */
         shape.lengths = true;
         rnn_case c;
         rnn_begin(&c, &shape, BP_RNN_TRAINING);
@@ -171,6 +172,7 @@ static void ends_of_items_are_not_used(void **state) {
             }
         }
         rnn_run(&c, "");
+        rnn_compare_gradients(&c);
         for (int t = BP_RNN_INPUT_GRADIENT; t < BP_RNN_TENSORS; t++) {
             for (int64_t at = 0; c.tensor[t].memory && at < strided_elements(&c.tensor[t]); at++) {
                 if (isnan(strided_get(&c.tensor[t], at))) {

@@ -1,5 +1,5 @@
-/* support_settings.h - sets up an isolated environment for tests of settings: a home of its own, no variables but those
- * of the test, and an allocator that can fail. */
+/* support_settings.h - sets up an isolated environment for tests of settings: a home of its own, no variables but the
+ * test's, and an allocator that can fail. */
 #ifndef TESTS_SETTINGS_SUPPORT_H
 #define TESTS_SETTINGS_SUPPORT_H
 

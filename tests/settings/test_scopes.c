@@ -55,7 +55,7 @@ static void options_take_many_forms(void **state) {
     assert_int_equal(bp_scope_leave(&scope), BP_OK);
 }
 
-/* Leaves four scopes in all 24 orders; the value in force is always that of the innermost open scope. */
+/* Leaves four scopes in all 24 orders; the value in force is always the innermost open scope's. */
 static void scopes_are_left_in_any_order(void **state) {
     (void)state;
     const char *const texts[4] = {"num_threads=1,verbose=1", "num_threads=2", "verbose=2", "num_threads=4"};

@@ -8,7 +8,7 @@ extern uint64_t test_array_random; /* state of the random numbers, not 0 */
 int64_t test_array_between(int64_t low, int64_t high);
 double test_array_uniform(void); /* between -1 and 1 */
 
-/* A tensor with memory of its own, part of which may lie between its elements. */
+/* A tensor with memory of its own, and a part of it may lie between its elements. */
 typedef struct test_array {
     bp_view view;
     bp_dtype dtype;

@@ -4,7 +4,7 @@
 
 #include "backplane/provider.h"
 
-/* Returns a host with the library's memory and threads, on a machine of which only the instruction set is known. Errors
+/* Returns a host with the library's memory and threads, on a machine whose instruction set alone is known. Errors
  * keep their status only, no message. */
 const bp_host *test_plain_host(void);
 

@@ -8,8 +8,7 @@
 
 #include <cmocka.h>
 
-/* Compares all results, with an error of at most `factor` times the bound of each. */
-static void compare(reference_results *made, double factor, const char *text) {
+void test_compare_results(const reference_results *made, double part, const char *text) {
     assert_true(made->count > 0);
     for (int i = 0; i < made->count; i++) {
         const reference_result *result = &made->of[i];
@@ -17,17 +16,21 @@ static void compare(reference_results *made, double factor, const char *text) {
         double error;
         assert_non_null(result->values.values);
         assert_int_equal(reference_error(&result->values, result->tensor, &error), BP_OK);
-        if (!(error <= factor * bound)) {
-            fail_msg("%s: %s: the error is %g, the bound %g", text, result->name, error, factor * bound);
+        if (!(error <= part * bound)) {
+            fail_msg("%s: %s: the error is %g, the bound %g", text, result->name, error, part * bound);
         }
     }
+}
+
+void test_check_results_within(reference_results *made, double part, const char *text) {
+    test_compare_results(made, part, text);
     reference_results_free(made);
 }
 
 void test_check_results(reference_results *made, const char *text) {
-    compare(made, 1, text);
+    test_check_results_within(made, 1, text);
 }
 
 void test_check_exact(reference_results *made, const char *text) {
-    compare(made, 0, text);
+    test_check_results_within(made, 0, text);
 }

@@ -8,6 +8,10 @@
  * `text` says which call it is. */
 void test_check_results(reference_results *made, const char *text);
 
+/* The same with a part of the bound, from 0 to 1, where a test has a lower one. The second one frees nothing. */
+void test_check_results_within(reference_results *made, double part, const char *text);
+void test_compare_results(const reference_results *made, double part, const char *text);
+
 /* The same for results that no rounding changes. */
 void test_check_exact(reference_results *made, const char *text);
 

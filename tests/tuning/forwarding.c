@@ -1,4 +1,4 @@
-/* forwarding.c - a provider module whose functions are those of the test program, which passes their address in an
+/* forwarding.c - a provider module whose functions are the test program's, which passes their address in an
  * environment variable. */
 #include "backplane/provider.h"
 

@@ -4,6 +4,7 @@
 #include "tuning/support_tuning.h"
 
 #include "dispatch/internal.h"
+#include "ops/linalg/linalg.h"
 #include "support/passes.h"
 
 /* ---- Calls: tensors without memory, as explanations allow ---- */
@@ -231,12 +232,12 @@ static bp_status matrices(bp_explanation **e, const bp_options *options, const p
         int64_t shape[BP_MAX_NDIM] = {3, 6, pivots ? 0 : i == 0 || p->op == BP_OP_CHOLESKY_SOLVE ? 6 : 2};
         bp_dtype dtype = pivots ? BP_I32 : BP_F32;
         int ndim = pivots ? 2 : 3;
-        if ((i >= inputs && bp_linalg_shape(&call, i, &dtype, &ndim, shape) != BP_OK) ||
+        if ((i >= inputs && bp_linalg_shape(&call, i - inputs, &dtype, &ndim, shape) != BP_OK) ||
             (only && i >= inputs && i != only)) {
             continue;
         }
         assert_int_equal(bp_view_init(&views[view_count], NULL, dtype, ndim, shape, NULL), BP_OK);
-        call.operand[i] = &views[view_count++].tensor;
+        bp__linalg_set(&call, i, &views[view_count++].tensor);
     }
     return bp_linalg_explain(e, options, &call);
 }

@@ -1,5 +1,5 @@
 /* support_xsmm.h - shared by the tests of the xsmm provider: the libxsmm of this machine, and a fake one that records
- * how kernels are requested and called. The host and the products are those of the blas provider's tests. */
+ * how kernels are requested and called. The host and the products come from the blas provider's tests. */
 #ifndef BP_TESTS_XSMM_SUPPORT_H
 #define BP_TESTS_XSMM_SUPPORT_H
 

@@ -225,7 +225,7 @@ static void test_end_of_process(void **state) {
     bp_provider_xsmm.close(instance);
 }
 
-/* Runs last: the limit is that of the process. */
+/* Runs last: the limit is the process's. */
 static void test_limit_of_kernels(void **state) {
     (void)state;
     void *instance = open_fake();

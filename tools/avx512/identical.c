@@ -28,8 +28,8 @@ static bool equal(product p, kernels set) {
     assert_int_equal(run_product(&there, &p, NULL), BP_OK);
     bool same = memcmp(here.memory[2], there.memory[2], here.bytes[2]) == 0;
     if (!same) {
-        print_message("%s, %dx%dx%d, layouts %d %d %d: the result differs from that of %s\n", bp_dtype_name(p.dtype),
-                      (int)p.m, (int)p.n, (int)p.k, p.a, p.b, p.c, kernels_name(set));
+        print_message("%s, %dx%dx%d, layouts %d %d %d: the result differs from the result of %s\n",
+                      bp_dtype_name(p.dtype), (int)p.m, (int)p.n, (int)p.k, p.a, p.b, p.c, kernels_name(set));
     }
     free_operands(&here);
     free_operands(&there);

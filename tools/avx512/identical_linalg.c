@@ -28,7 +28,7 @@ static bool equal(task t) {
         same = same && memcmp(here.memory[x], there.memory[x], here.bytes[x]) == 0;
     }
     if (!same) {
-        print_message("operation %d of %s, %d rows: the result differs from that of AVX2\n", t.op,
+        print_message("operation %d of %s, %d rows: the result differs from the result of AVX2\n", t.op,
                       bp_dtype_name(t.dtype), (int)t.m);
     }
     free_operands(&here);

@@ -151,9 +151,9 @@ def _heads(call: _Call, values_differ: bool) -> Reasons:
     if not call.gqa:
         return [] if q[1] == k[1] == v[1] else [f"{heads}; they must be equal without enable_gqa"]
     if k[1] != v[1] and not values_differ:
-        return [f"{heads}; those of key and value must be equal"]
+        return [f"{heads}; the numbers of key and value must be equal"]
     divide = all(one[1] > 0 and q[1] % one[1] == 0 for one in (k, v))
-    return [] if divide else [f"{heads}; those of key and value must divide those of query"]
+    return [] if divide else [f"{heads}; the numbers of key and value must divide query's"]
 
 
 def _mask_shape(call: _Call) -> Reasons:

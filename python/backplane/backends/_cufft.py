@@ -36,7 +36,7 @@ class PlanCache(_plan_cache.PlanCache):
 
 
 class PlanCaches(PlanCache):
-    """The plan cache of the current device; an index selects that of another device."""
+    """The plan cache of the current device; an index selects the cache of another device."""
 
     def __getitem__(self, device: Any) -> PlanCache:
         index = getattr(device, "index", device)

@@ -141,7 +141,7 @@ def preferred_linalg_library(backend: Union[None, str, _LinalgBackend] = None) -
     """Sets the preferred library for linear algebra on CUDA, if one is given, and returns it: default, cusolver, magma.
 
     Any other text is the id, family, SONAME or path of a library of this machine for linear algebra on the CPU
-    (linalg.preferred). It is checked before it is stored. "default" removes both preferences. Returns that of CUDA.
+    (linalg.preferred). It is checked before it is stored. "default" removes both preferences. Returns the preference for CUDA.
     """
     return _prefer("cuda.preferred_linalg_library", _LinalgBackend, backend, "linalg.preferred")
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .._types import Flag, Kind, Next, Operand, Out, Seed, SettingsArgument
 
 def _words(seed: Seed) -> Tuple[int, int]:
-    """Returns seed and offset, of which 64 bits count."""
+    """Returns seed and offset; 64 bits of each count."""
     if seed is None:
         return secrets.randbits(64), 0
     pair = seed if isinstance(seed, tuple) else (seed, 0)
@@ -184,7 +184,7 @@ def scaled_dot_product_attention_gradients(
 ) -> Union[Tuple[Kind, Kind, Kind], Tuple[Kind, Kind, Kind, Kind]]:
     """Computes the gradients of scaled_dot_product_attention() by query, key and value, as a tuple.
 
-    ``output`` and ``logsumexp`` are what that call returned; all other arguments are those of that call. With
+    ``output`` and ``logsumexp`` are what that call returned; all other arguments are as in that call. With
     ``mask_gradient``, a fourth element is the gradient by ``attn_mask``, which must not be a mask of bools.
 
     Shapes: as in the call that they belong to; each result is as the array that it is the gradient by.

@@ -1,4 +1,4 @@
-"""Convolutions for backplane.nn.functional, and their gradients for backplane.nn.grad. Each function stands for those of one to
+"""Convolutions for backplane.nn.functional, and their gradients for backplane.nn.grad. Each function stands for the functions of one to
 three dimensions."""
 
 from __future__ import annotations

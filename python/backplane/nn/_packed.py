@@ -1,6 +1,6 @@
 """Packed sequences for backplane.nn.utils.rnn, and their conversion to padded ones for recurrent layers.
 
-A packed sequence has the rows of all items that have a first step, then those of all that have a second step, and so on. The
+A packed sequence has the rows of all items that have a first step, then the rows of all that have a second step, and so on. The
 items are in descending order of their lengths.
 """
 
@@ -86,7 +86,7 @@ def _take(array: Any, index: Any, dim: int) -> Any:
 
 
 def _rows(batch_sizes: Any, items: int) -> Any:
-    """Returns the place of each row of the data among those of a padded array, steps first."""
+    """Returns the place of each row of the data among the rows of a padded array, steps first."""
     numpy = numpy_of(_OP)
     steps = [numpy.arange(count, dtype="int64") + step * items for step, count in enumerate(batch_sizes)]
     return numpy.concatenate(steps) if steps else numpy.zeros(0, dtype="int64")

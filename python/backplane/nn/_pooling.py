@@ -1,4 +1,4 @@
-"""Pooling for backplane.nn.functional, and its gradients for backplane.nn.grad. Each function stands for those of one to three
+"""Pooling for backplane.nn.functional, and its gradients for backplane.nn.grad. Each function stands for the functions of one to three
 dimensions."""
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .._types import Flag, Kind, Numbers, Operand, Out, SettingsArgument, Sizes
 
 def _output_size(size: Any, sizes: Tuple[int, ...], ndim: int) -> Tuple[int, ...]:
-    """Returns the sizes of adaptive pooling; None stands for that of the input."""
+    """Returns the sizes of adaptive pooling; None stands for the input's size."""
     given: Tuple[Any, ...] = (size,) * ndim if size is None else _each("output_size", size, ndim)
     return tuple(sizes[len(sizes) - ndim + d] if n is None and len(sizes) >= ndim else n for d, n in enumerate(given))
 
@@ -151,7 +151,7 @@ def adaptive_max_pool(
 ) -> Union[Kind, Tuple[Kind, Kind]]:
     """Returns the maxima of ``output_size`` windows that cover ``input`` (N x C x {ndim} sizes; N may be missing).
 
-    As torch.nn.functional.adaptive_max_pool{ndim}d. A size of None is that of the input. With ``return_indices``, returns a
+    As torch.nn.functional.adaptive_max_pool{ndim}d. A size of None is the input's. With ``return_indices``, returns a
     tuple of the maxima and the place of each in its channel, as PyTorch does.
 
     Shapes: N x C x {ndim} sizes, or C x {ndim} sizes; the result has the sizes ``output_size``, and so have the places, which are i64.
@@ -167,7 +167,7 @@ def adaptive_max_pool(
 def adaptive_avg_pool(input: Kind, output_size: Sizes, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Returns the averages of ``output_size`` windows that cover ``input`` (N x C x {ndim} sizes; N may be missing).
 
-    As torch.nn.functional.adaptive_avg_pool{ndim}d. A size of None is that of the input. ``out`` is written in place and
+    As torch.nn.functional.adaptive_avg_pool{ndim}d. A size of None is the input's. ``out`` is written in place and
     returned.
 
     Shapes: N x C x {ndim} sizes, or C x {ndim} sizes; the result has the sizes ``output_size``.

@@ -45,7 +45,7 @@ def _concatenate(parts: Sequence[Any]) -> Any:
 
 
 def _both(arrays: Sequence[Any]) -> Any:
-    """Returns the parameter of one direction, or those of both as one array."""
+    """Returns the parameter of one direction, or the parameters of both as one array."""
     if len(arrays) == 1:
         return arrays[0]
     if all(map(_is_torch, arrays)):
@@ -299,7 +299,7 @@ _TEXT = """Computes {what}, as torch.{name}().
     """
 _GRADIENTS = """Computes the gradients of one layer of {name}() by its input, ``hx`` and ``params``, as a tuple.
 
-    ``output`` and ``reserve`` are what that call returned with ``return_reserve``; all other arguments are those of that call.
+    ``output`` and ``reserve`` are what that call returned with ``return_reserve``; all other arguments are as in that call.
     {states} gradients by the final states, or None. The second result is {hx}, the third a list as ``params``.
 
     Shapes: as in the call that they belong to; each result is as the array that it is the gradient by.

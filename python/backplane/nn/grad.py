@@ -1,4 +1,4 @@
-"""Gradients of convolutions with the names and arguments of torch.nn.grad, and those of other operations of networks.
+"""Gradients of convolutions with the names and arguments of torch.nn.grad, and gradients of other operations of networks.
 
 >>> from array import array
 >>> signal = memoryview(array("d", [1, 2, 3, 4])).cast("B").cast("d", (1, 4))

@@ -182,7 +182,7 @@ static void sync_folder(const char *folder) {
     }
 }
 
-/* Returns the permissions of the old file, or those of a new file. */
+/* Returns the permissions of the old file, or the permissions of a new file. */
 static mode_t wanted_mode(const target *found) {
     if (found->exists) {
         return found->mode & 0777;

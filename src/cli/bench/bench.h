@@ -14,7 +14,7 @@
 #define BENCH_MOST_LIST 64 /* sizes, types, thread counts or libraries in one option */
 #define BENCH_MOST_SIZE (INT64_C(1) << 24)
 
-/* The operations that are measured: those of the table that a library runs. NULL past the end. */
+/* The operations that are measured: the table's operations that a library runs. NULL past the end. */
 const cli_operation *bench_operation_at(int index);
 /* Fails with the name of an operation that cannot be measured, and similar ones. Returns CLI_USAGE. */
 int bench_no_operation(const char *name);
@@ -23,11 +23,11 @@ const char *bench_operation_name_at(void *unused, int index);
 /* What is measured. */
 typedef struct bench_request {
     const cli_args *args; /* has the options of the operations, among others */
-    const char *shapes;   /* of the arrays, in place of those of the operation; NULL: not given */
+    const char *shapes;   /* of the arrays, in place of the operation's shapes; NULL: not given */
     const cli_operation *operations[BENCH_MOST_OPERATIONS];
     int operation_count;
     int64_t sizes[BENCH_MOST_LIST];
-    int size_count; /* 0: those of each operation */
+    int size_count; /* 0: each operation has its own */
     bp_dtype dtypes[BENCH_MOST_LIST];
     int dtype_count;
     int64_t threads[BENCH_MOST_LIST];
@@ -154,7 +154,7 @@ int bench_check_options(const cli_args *args, const cli_operation *operation);
 void bench_job_free(bench_job *made);
 /* Bytes of the arrays, which need not exist. */
 double bench_array_bytes(const bench_request *request, const cli_operation *operation, int64_t size, bp_dtype dtype);
-/* The element type of the operation: that of transforms is complex. */
+/* The element type of the operation: transforms have a complex one. */
 bp_dtype bench_dtype(const cli_operation *operation, bp_dtype dtype);
 /* The shapes of an operation, for people; free() it. */
 char *bench_shapes(const cli_operation *operation);

@@ -99,7 +99,7 @@ int bench_check_options(const cli_args *args, const cli_operation *operation) {
     return code;
 }
 
-/* Fills made->args with the usual options of the operation, then those of the user. */
+/* Fills made->args with the usual options of the operation, then the user's options. */
 static void make_args(bench_job *made, const cli_args *args, const cli_operation *operation, int64_t size) {
     made->usual = sizing_options(operation, args, size, &made->usual_count);
     made->args =

@@ -133,7 +133,7 @@ static int help(const cli_args *args) {
 }
 
 static const cli_option options[] = {
-    {"sizes", 0, "LIST", "Sizes n of the arrays: 64,256. Default: those of each operation."},
+    {"sizes", 0, "LIST", "Sizes n of the arrays: 64,256. Default: each operation has its own."},
     {"dtype", 0, "LIST",
      "Element types: f32, f64, c64, c128, f16, bf16, i32, i64; default f32,f64. Of fft and fft2 f32 means c64."},
     {"threads", 0, "LIST", "Numbers of threads: 1,4. Default: 1 and all cores."},
@@ -156,7 +156,8 @@ const cli_command command_bench = {
     .operands = "[OPERATION ...]",
     .details =
         "\nWithout an operation, the first eight below are measured. Options of operations apply to all that are "
-        "named; `backplane bench OPERATION --help` shows those of one. Each library runs kept plans in interleaved "
+        "named; `backplane bench OPERATION --help` shows one operation's options. Each library runs kept plans in "
+        "interleaved "
         "turns, and the choice is compared with the fastest one. Ctrl-C ends the measurement and shows what is "
         "done. Exit code 1: a library gave a wrong result.",
     .least = 0,

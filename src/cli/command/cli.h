@@ -133,7 +133,7 @@ char *cli_join_lines(const char *lines, const char *ends, const char *separator)
 
 /* Ignores SIGXFSZ, so that a write beyond the limit of a file's size fails with EFBIG. */
 void cli_signals_begin(void);
-/* Makes the ends of children known to this process, even if its own parent ignores those of its children. Call it
+/* Makes the ends of children known to this process, even if its parent ignores the ends of its children. Call it
  * before the first child is started. */
 void cli_signals_watch_children(void);
 /* Sets back what this process got from its parent. Call it before another program takes the place of this process. */

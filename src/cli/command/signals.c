@@ -1,4 +1,4 @@
-/* signals.c - sets the actions of signals for this command, and gives programs that it starts those of its parent.
+/* signals.c - sets the actions of signals for this command, and gives programs that it starts its parent's actions.
  *
  * A write beyond the limit of a file's size (`ulimit -f`) sends SIGXFSZ, which ends a process without a word. Ignored,
  * the write fails with EFBIG, and is reported like a full disk. An ignored signal stays ignored in a started program,

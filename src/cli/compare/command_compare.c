@@ -44,8 +44,7 @@ static void print_notes(const comparison *c) {
     char *elements = elements_text(c);
     char *error =
         is_checked(c)
-            ? cli_format("ERROR: %s%s. That of a correct result is at most %.1e.", c->check.text, elements,
-                         c->check.bound)
+            ? cli_format("ERROR: %s%s. A correct result has at most %.1e.", c->check.text, elements, c->check.bound)
             : cli_format("%s", "The results are not checked: there is no reference of this operation and size.");
     char *text = cli_format("%s. TIME: median of at most %d samples in two turns. IQR: interquartile range / TIME. %s",
                             bp_explanation_problem(c->candidates.explanation), c->repeat, error);

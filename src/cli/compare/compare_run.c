@@ -9,7 +9,7 @@
 #define LEAST_SAMPLES 3
 #define TURNS 2 /* of each candidate, so that a disturbance of the machine does not affect all its samples */
 
-/* Idle threads of other libraries spin after their last call: those of libiomp5 for 200 ms. */
+/* Idle threads of other libraries spin after their last call: libiomp5's for 200 ms. */
 #define PAUSE_NS 210e6
 
 static bool has_old_c(const cli_job *job) {

@@ -75,7 +75,7 @@ const char *doctor_variable(const char *name) {
     return value && value[0] ? value : NULL;
 }
 
-/* Receives the warnings while the list is built: those of the probe cache go to its check, the others are shown. */
+/* Receives the warnings while the list is built: warnings of the probe cache go to its check, the others are shown. */
 static void take_warning(void *user, const char *text) {
     doctor *d = user;
     if (strstr(text, "probe cache")) {

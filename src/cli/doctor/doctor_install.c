@@ -63,7 +63,7 @@ static void report_broken(doctor *d, const bp_library_info *row) {
     free(values);
 }
 
-/* Returns the lines without those of primitives that the library does not have on this processor. */
+/* Returns the lines, except about primitives that the library does not have on this processor. */
 static char *wrong_ones(const char *faults) {
     static const char absent[] = ": not offered";
     char *kept = cli_format("%s", faults);

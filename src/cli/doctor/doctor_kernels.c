@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of kernel sets in lower case, by the instruction set that they need: those of OpenBLAS, BLIS, MKL,
+/* Names of kernel sets in lower case, by the instruction set that they need, for OpenBLAS, BLIS, MKL,
  * libxsmm and the native provider. Sets below AVX2 are not distinguished. */
 static const struct {
     bp_capability rank;

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Reads class, byte order and machine of an ELF file, which must equal those of this program. */
+/* Reads class, byte order and machine of an ELF file, which must be the same as in this program. */
 static bool elf_kind(const char *path, unsigned char kind[4]) {
     unsigned char head[20];
     int file = open(path, O_RDONLY | O_CLOEXEC);

@@ -133,7 +133,7 @@ static void report_results(const cli_job *job, const targets *to, double elapsed
     free(text);
 }
 
-/* Runs the operation where it is to run. The time is that of the operation, without copies of arrays. */
+/* Runs the operation where it is to run. The time is the operation's, without copies of arrays. */
 static int run_job(cli_job *job, const targets *to, double *elapsed) {
     const int32_t place = bp_device_place(job->device);
     job_moved *moved;

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Larger tables than those of any known library are taken for damage. */
+/* Tables that are larger than in any known library are taken for damage. */
 #define MOST_BYTES (UINT64_C(256) << 20)
 enum { MOST_SECTIONS = 4096 };
 

@@ -7,7 +7,7 @@
 
 #include <sys/types.h>
 
-/* Exit codes of programs that could not be started, as those of shells. */
+/* Exit codes of programs that could not be started, as shells have them. */
 enum { LAUNCH_CANNOT_RUN = 126, LAUNCH_NOT_FOUND = 127, LAUNCH_SIGNAL = 128 };
 
 /* ---- The program (launch_program.c) ---- */
@@ -76,7 +76,7 @@ int launch_calls_begin(launch_calls *calls); /* makes the file */
 int launch_calls_read(launch_calls *calls);  /* reads the file and fills the rows */
 void launch_calls_free(launch_calls *calls); /* removes the file */
 
-/* Fills calls->rows with those of the first rows of calls->file that have calls. Damaged rows are left out. */
+/* Fills calls->rows with the first rows of calls->file, if they have calls. Damaged rows are left out. */
 void launch_calls_sort(launch_calls *calls, int rows);
 
 /* The matrix product of a row, in row-major order: the product of BLAS, transposed. */

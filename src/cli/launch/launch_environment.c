@@ -12,8 +12,8 @@ static int set_variable(const char *name, const char *value) {
     return setenv(name, value, 1) == 0 ? CLI_OK : cli_fail(CLI_MEMORY, "%s cannot be set: %s", name, strerror(errno));
 }
 
-/* Sets both names of an option: that of the hooks library, and that of a drop-in library to which the program may be
- * linked. */
+/* Sets both names of an option: the name for the hooks library, and the name for a drop-in library to which the program
+ * may be linked. */
 static int set_option(const char *option, const char *value) {
     static const char *const heads[] = {"BACKPLANE_LAUNCH_", "BACKPLANE_DROPIN_"};
     int code = CLI_OK;

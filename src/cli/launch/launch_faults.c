@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The faults of checks of BLAS and LAPACK, without those of transforms and of primitives. */
+/* The faults of checks of BLAS and LAPACK, without faults of transforms and primitives. */
 static uint64_t faulty_of(const bp_library_info *library) {
     static const bp_check checks[] = {BP_CHECK_LU,   BP_CHECK_CHOLESKY, BP_CHECK_QR,    BP_CHECK_EIGH,
                                       BP_CHECK_EIG,  BP_CHECK_SVD,      BP_CHECK_LSTSQ, BP_CHECK_TRIANGULAR,

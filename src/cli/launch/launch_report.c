@@ -96,7 +96,7 @@ static double usual_time(const bp__record_row *row) {
 }
 
 typedef struct savings {
-    int products, measured; /* rows that are products, and those of them whose candidates were measured */
+    int products, measured; /* rows that are products, and how many of them had measured candidates */
     double total;
 } savings;
 

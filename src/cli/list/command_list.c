@@ -103,6 +103,15 @@ static void print_accesses(const bp_library_info *row) {
     free(types);
 }
 
+static void print_inexact_lengths(const bp_library_info *row) {
+    static const char *const names[] = {"inexact f32", "inexact f64"};
+    for (int i = 0; i < 2; i++) {
+        char *text = cli_format("transforms of larger multiples of %s", row->inexact[i]);
+        detail(names[i], *row->inexact[i] ? text : "");
+        free(text);
+    }
+}
+
 static void print_details(const bp_library_info *row) {
     cli_say(CLI_STRONG, "\n%s", row->id);
     cli_say(CLI_PLAIN, "  %s%s\n", bp_library_state_name(row->state), row->loaded ? ", loaded in this process" : "");
@@ -120,6 +129,7 @@ static void print_details(const bp_library_info *row) {
     detail("products by", row->blas);
     detail("not offered", row->faults);
     print_accesses(row);
+    print_inexact_lengths(row);
     print_need("address space", &row->space);
     print_need("data", &row->data);
     char *stack = row->stack > 0 ? cli_format("%" PRId64 " KiB", row->stack >> 10) : NULL;
@@ -157,6 +167,8 @@ static void library_json(const bp_library_info *row) {
     char *types = overreading_types(row);
     json_list("overreads", types, ',');
     free(types);
+    json_list("inexact_f32", row->inexact[0], ' ');
+    json_list("inexact_f64", row->inexact[1], ' ');
     need_json("space", &row->space);
     need_json("data", &row->data);
     json_int("stack", row->stack);

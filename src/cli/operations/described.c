@@ -304,7 +304,7 @@ static int read_type(const cli_job *job, bp_dtype *dtype) {
     return *dtype == BP_DTYPE_NONE ? cli_fail(CLI_USAGE, "no such element type: '%s'", type ? type : "?") : CLI_OK;
 }
 
-/* Finds the shape of a first result that does not follow from the arrays: that of --size, or of the first array. */
+/* Finds the shape of a first result that does not follow from the arrays: --size has it, or the first array. */
 static int find_given_shape(cli_job *job, bp_dtype *dtype, int *ndim, int64_t *shape) {
     const DLTensor *like = job->input_count > 0 ? &job->inputs[0].tensor : NULL;
     *dtype = like ? bp_dtype_from_dlpack(like->dtype) : job->words.described.usual_type;

@@ -7,7 +7,7 @@
 struct cli_described {
     const char *call;    /* its name in calls.h */
     const char *fixed;   /* fields that all calls of the operation have: "pass=backward,ndim=2" */
-    const char *inputs;  /* the fields of the arrays, in their order; with '?' those of --projection */
+    const char *inputs;  /* the fields of the arrays, in their order; with '?' the fields of --projection */
     const char *results; /* the fields of the results, in the order of the -o options */
     /* Reads what is special, when fields and arrays are set. NULL: nothing is. */
     int (*adjust)(cli_job *job);

@@ -1,5 +1,6 @@
 /* linalg.c - linear algebra by torch.linalg's names, for the commands that take an operation. The library computes
  * shapes and types and checks the arguments. An entry here has the options and the results. */
+#include "reference/linalg.h"
 #include "sizing.h"
 
 #include <math.h>
@@ -94,14 +95,14 @@ static int read_options(cli_job *job) {
 
 /* ---- Results ---- */
 
-/* Returns whether a result is computed only if it has an output file. */
-static bool is_extra(bp_op op, int index, int inputs, int outputs) {
-    bool info = strstr(bp_op_outputs(op), "info") && index == inputs + outputs - 1;
-    return info || (op == BP_OP_LSTSQ && index > inputs);
+/* Returns whether output[index] is computed only if it has a file. */
+static bool is_extra(bp_op op, int index, int outputs) {
+    bool info = strstr(bp_op_outputs(op), "info") && index == outputs - 1;
+    return info || (op == BP_OP_LSTSQ && index > 0);
 }
 
 static bool is_vectors(const cli_job *job, int index) {
-    return job->operation->number > VALUES_ONLY && index != (op_of(job) == BP_OP_SVD ? 2 : 1);
+    return job->operation->number > VALUES_ONLY && index != (op_of(job) == BP_OP_SVD ? 1 : 0);
 }
 
 /* Makes a result if the call has it; *made tells whether. The outputs depend on mode and driver. */
@@ -115,18 +116,18 @@ static int make_result(cli_job *job, int index, int slot, bool wanted, bool *mad
         return CLI_OK;
     }
     int code = job_result(job, slot, dtype, ndim, shape);
-    call->operand[index] = &job->results[slot].tensor;
+    call->output[index] = &job->results[slot].tensor;
     return code;
 }
 
 static int make_results(cli_job *job) {
     bp_op op = op_of(job);
-    int inputs = count_names(bp_op_inputs(op)), outputs = count_names(bp_op_outputs(op));
+    int outputs = count_names(bp_op_outputs(op));
     int slot = 0, code = CLI_OK;
-    for (int i = inputs; i < inputs + outputs && code == CLI_OK; i++) {
+    for (int i = 0; i < outputs && code == CLI_OK; i++) {
         bool made;
         if (!is_vectors(job, i)) {
-            code = make_result(job, i, slot, slot < job->wanted || !is_extra(op, i, inputs, outputs), &made);
+            code = make_result(job, i, slot, slot < job->wanted || !is_extra(op, i, outputs), &made);
             slot += made;
         }
     }
@@ -139,8 +140,7 @@ static int check_call(const cli_job *job) {
     bp_dtype dtype;
     int ndim;
     int64_t shape[BP_MAX_NDIM];
-    bp_op op = op_of(job);
-    int sure = count_names(bp_op_inputs(op)) + (op == BP_OP_QR);
+    int sure = op_of(job) == BP_OP_QR;
     bp_status status = bp_linalg_shape(&job->words.linalg.call, sure, &dtype, &ndim, shape);
     return status == BP_OK ? CLI_OK : cli_fail_status(status);
 }
@@ -153,7 +153,7 @@ static int prepare_linalg(cli_job *job) {
         code = operand_view(&job->inputs[1], BP_I32, pivots.tensor.ndim, pivots.shape, false);
     }
     for (int i = 0; i < job->input_count; i++) {
-        job->words.linalg.call.operand[i] = &job->inputs[i].tensor;
+        job->words.linalg.call.input[i] = &job->inputs[i].tensor;
     }
     code = code == CLI_OK ? check_call(job) : code;
     return code == CLI_OK ? make_results(job) : code;
@@ -171,7 +171,7 @@ static bp_status plan_linalg(const cli_job *job, bp_plan **made, bp_operand *ope
     const bp_linalg_call *call = &job->words.linalg.call;
     *count = count_names(bp_op_inputs(call->op)) + count_names(bp_op_outputs(call->op));
     for (int i = 0; i < *count; i++) {
-        operands[i] = job_operand(call->operand[i]);
+        operands[i] = job_operand(reference_linalg_operand(call, i));
     }
     return bp_linalg_plan(made, job->options, call);
 }

@@ -96,7 +96,7 @@ typedef struct cli_job {
 typedef struct cli_check cli_check;
 struct cli_check {
     reference values; /* reference values of the first result; empty if the results are checked without any */
-    reference more[JOB_RESULTS - 1]; /* those of further results that are checked */
+    reference more[JOB_RESULTS - 1]; /* reference values of further results that are checked */
     /* Computes the error of the job's results. */
     bp_status (*error)(const cli_check *check, const cli_job *job, double *error);
     double bound;   /* a larger error is a wrong result; infinity: the results are not checked */
@@ -105,7 +105,7 @@ struct cli_check {
 
 /* What compare and bench need of an operation that a library runs. */
 typedef struct cli_measured {
-    bp_op op; /* whose setting prefers a library for it; 0: that of the call's pass, which calls.h describes */
+    bp_op op; /* whose setting prefers a library for it; 0: the operation of the call's pass, which calls.h describes */
     /* Makes the plan of the job, with the job's options, and its operands (at most JOB_OPERANDS); *count is how many.
      */
     bp_status (*plan)(const cli_job *job, bp_plan **plan, bp_operand *operands, int *count);
@@ -134,8 +134,7 @@ struct cli_operation {
 };
 
 /* The lists of operations, in the order of the help: operations_<name>, in <name>.c. */
-#define OPERATIONS_MAP(X)                                                                                              \
-    X(products) X(einsum) X(fft) X(conv) BP_FAMILY_MAP(OPERATIONS_OF_FAMILY, X) X(linalg) X(vectors)
+#define OPERATIONS_MAP(X) BP_FAMILY_MAP(OPERATIONS_OF_FAMILY, X) X(vectors)
 #define OPERATIONS_OF_FAMILY(X, family, ...) X(family)
 #define X(name) extern const cli_operation operations_##name[];
 OPERATIONS_MAP(X)
@@ -207,14 +206,14 @@ OPERATIONS_MAP(X)
     }
 #define OPTIONS_ELEMENTWISE                                                                                            \
     {"kind", 0, "NAME", "unary, binary, reduce: the function, such as gelu, add or mean."}, {                          \
-        "to", 0, "DTYPE", "unary: element type of the result of copy; random numbers: that of the result."             \
+        "to", 0, "DTYPE", "unary: element type of the result of copy; random numbers: element type of the result."     \
     }
 #define OPTIONS_RANDOM                                                                                                 \
     { "offset", 0, "N", "Random numbers: number of the first block of the generator." }
 #define OPTIONS_CUMSUM                                                                                                 \
     { "exclusive", 0, NULL, "cumsum: an element is not in its own sum." }
 #define OPTIONS_ROWS                                                                                                   \
-    { "row-dims", 0, "N", "layer_norm, rms_norm: dimensions of a row; default those of WEIGHT, else 1." }
+    { "row-dims", 0, "N", "layer_norm, rms_norm: dimensions of a row; default the dimensions of WEIGHT, else 1." }
 
 #define OPTIONS_LINALG                                                                                                 \
     {"upper", 0, NULL, "Use the upper triangle of A, or return the upper factor."},                                    \
@@ -301,13 +300,12 @@ const char *job_preference(const cli_job *job);
 /* The operand of a plan that a tensor is; NULL gives an absent one. */
 bp_operand job_operand(const DLTensor *tensor);
 
-/* Checks of the families (check.c and check_*.c). Each makes a cli_check. */
+/* Checks of the families (check.c). Each makes a cli_check. */
 bp_status check_product(cli_check *check, const cli_job *job); /* matmul, gemm */
 bp_status check_vecdot(cli_check *check, const cli_job *job);
 bp_status check_contraction(cli_check *check, const cli_job *job); /* einsum, multi_dot, matrix_power */
 bp_status check_transform(cli_check *check, const cli_job *job);
 bp_status check_linalg(cli_check *check, const cli_job *job);
-bp_status check_values(cli_check *check, const cli_job *job);    /* linear algebra whose results are values only */
 bp_status check_norm(cli_check *check, const cli_job *job);      /* vector_norm */
 bp_status check_nothing(cli_check *check);                       /* for jobs without a check */
 bp_status check_described(cli_check *check, const cli_job *job); /* calls that reference/results.h has */

@@ -61,19 +61,30 @@ static const cli_described
                      adjust_rnn,
                      NULL};
 
-#define STEPS(arrays, results)                                                                                         \
-    { arrays, NULL, NULL, work_recurrent, PER_PRODUCT, false, {32, 128, 256, 512}, results, NULL }
+/* The gradients read the output and the reserve of training. */
+static bp_status complete_rnn(cli_job *job) {
+    bp_rnn_call call = job->words.described.of.rnn;
+    call.pass = BP_RNN_TRAINING;
+    call.output_gradient = NULL;
+    call.input_gradient = call.initial_hidden_gradient = call.initial_cell_gradient = NULL;
+    call.weight_ih_gradient = call.weight_hh_gradient = call.weight_hr_gradient = NULL;
+    call.bias_ih_gradient = call.bias_hh_gradient = NULL;
+    return bp_rnn_run(NULL, &call);
+}
+
+#define STEPS_OF(arrays, results, complete)                                                                            \
+    { arrays, NULL, NULL, work_recurrent, PER_PRODUCT, false, {32, 128, 256, 512}, results, complete }
+#define STEPS(arrays, results) STEPS_OF(arrays, results, NULL)
+#define GRADIENT_STEPS(arrays) STEPS_OF(SEQUENCE " " SEQUENCE " " arrays, 5, complete_rnn)
 #define SEQUENCE "16x16xn"
 static const cli_sizing rnn_sizing = STEPS(SEQUENCE " nxn nxn n n", 0),
                         lstm_sizing = STEPS(SEQUENCE " 4nxn 4nxn 4n 4n", 0),
                         lstm_training_sizing = STEPS(SEQUENCE " 4nxn 4nxn 4n 4n", 2),
                         gru_sizing = STEPS(SEQUENCE " 3nxn 3nxn 3n 3n", 0),
                         gru_training_sizing = STEPS(SEQUENCE " 3nxn 3nxn 3n 3n", 2),
-                        rnn_gradient_sizing = STEPS(SEQUENCE " " SEQUENCE " nxn nxn " SEQUENCE, 5),
-                        lstm_gradient_sizing =
-                            STEPS(SEQUENCE " " SEQUENCE " 4nxn 4nxn " SEQUENCE " 16x16x5n:statistic", 5),
-                        gru_gradient_sizing =
-                            STEPS(SEQUENCE " " SEQUENCE " 3nxn 3nxn " SEQUENCE " 16x16x4n:statistic", 5);
+                        rnn_gradient_sizing = GRADIENT_STEPS("nxn nxn " SEQUENCE),
+                        lstm_gradient_sizing = GRADIENT_STEPS("4nxn 4nxn " SEQUENCE " 16x16x5n:statistic"),
+                        gru_gradient_sizing = GRADIENT_STEPS("3nxn 3nxn " SEQUENCE " 16x16x4n:statistic");
 
 const cli_operation operations_rnn[] = {
     ROW("rnn", ARRAYS, 3, 6, 2, rnn_options, &rnn, &rnn_sizing),

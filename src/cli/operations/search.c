@@ -2,6 +2,7 @@
 #include "search.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,11 +27,11 @@ static int read_seconds(const cli_args *args, double *seconds) {
 }
 
 /* Reads one number of a path. Returns whether it is valid and followed by a separator or the end. */
-static bool read_position(const char *text, char **end, int32_t *position) {
+static bool read_position(const char *text, char **end, int *position) {
     errno = 0;
     long value = *text >= '0' && *text <= '9' ? strtol(text, end, 10) : -1;
-    *position = (int32_t)value;
-    return value >= 0 && !errno && value <= INT32_MAX && (!**end || **end == '-' || **end == ',');
+    *position = (int)value;
+    return value >= 0 && !errno && value <= INT_MAX && (!**end || **end == '-' || **end == ',');
 }
 
 /* Reads steps separated by commas; a step is positions separated by dashes. */

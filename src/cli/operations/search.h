@@ -6,7 +6,7 @@
 
 typedef struct cli_search {
     bp_einsum_search fields;
-    int32_t *positions, *counts; /* memory that `fields` points to, for a given path */
+    int *positions, *counts; /* memory that `fields` points to, for a given path */
 } cli_search;
 
 /* Of the commands whose --seconds is another limit. */

@@ -246,7 +246,7 @@ static void fill_numbers(double *data, const sized_array *as, int parts) {
     }
 }
 
-/* Makes the numbers in f64 or c128, of which other types are rounded. */
+/* Makes the numbers in f64 or c128, and rounds them to other types. */
 bp_status sizing_fill(npy_array *array, const sized_array *as) {
     const bp_dtype dtype = array->header.dtype;
     if (array->header.count == 0) {

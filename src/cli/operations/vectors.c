@@ -25,7 +25,7 @@ static int prepare_norm(cli_job *job) {
     int ndim, count;
     int64_t shape[BP_MAX_NDIM];
     *call = (bp_linalg_call){.struct_size = sizeof *call, .op = BP_OP_VECTOR_NORM, .mode = BP_NORM_P};
-    call->operand[0] = &job->inputs[0].tensor;
+    call->input[0] = &job->inputs[0].tensor;
     call->keep = cli_has(job->args, "keepdim");
     int code = read_order(job->args, &call->order);
     code = code == CLI_OK ? operand_dims(job->args, "dim", words->dims, &count) : code;
@@ -34,9 +34,9 @@ static int prepare_norm(cli_job *job) {
     }
     call->axes = count > 0 ? words->dims : NULL;
     call->axis_count = count;
-    bp_status status = bp_linalg_shape(call, 1, &dtype, &ndim, shape);
+    bp_status status = bp_linalg_shape(call, 0, &dtype, &ndim, shape);
     code = status == BP_OK ? job_result(job, 0, dtype, ndim, shape) : cli_fail_status(status);
-    call->operand[1] = &job->results[0].tensor;
+    call->output[0] = &job->results[0].tensor;
     return code;
 }
 

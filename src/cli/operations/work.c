@@ -1,5 +1,5 @@
-/* work.c - counts the operations on real numbers of a job, as in LAPACK's timing programs, for bench. Those of
- * eigenvalue and singular value problems are nominal, since algorithms differ. */
+/* work.c - counts the operations on real numbers of a job, as in LAPACK's timing programs, for bench. The counts
+ * of eigenvalue and singular value problems are nominal, since algorithms differ. */
 #include "sizing.h"
 
 #include <math.h>

@@ -109,8 +109,8 @@ static int read_character(const unsigned char *at, unsigned *code) {
     return *code >= least[length] && *code <= 0x10ffff && (*code & ~0x7ffU) != 0xd800 ? length : 0;
 }
 
-/* Paths and version texts may contain any byte, including control sequences of terminals, some of which are one byte
- * that is not UTF-8, and characters that reverse the direction of the text. */
+/* Paths and version texts may contain any byte, including control sequences of terminals (some are one byte
+ * that is not UTF-8), and characters that reverse the direction of the text. */
 static bool harmful(unsigned code) {
     return (code < 0x20 && code != '\n' && code != '\t') || (code >= 0x7f && code < 0xa0) ||
            (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);

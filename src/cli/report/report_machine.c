@@ -64,7 +64,7 @@ static void add_processor(report *r, const bp_machine_info *machine) {
     }
     report_value(r, "instruction set", "%s", bp_cpu_hardware_capability());
     report_value(r, "instruction set of native kernels", "%s", bp_cpu_capability());
-    report_value(r, "logical processors", "%d, of which %d are usable", machine->logical_cpus, machine->usable_cpus);
+    report_value(r, "logical processors", "%d, %d of them usable", machine->logical_cpus, machine->usable_cpus);
     report_value(r, "cores", "%.0d", machine->physical_cores);
     report_value(r, "sockets", "%.0d", machine->packages);
     report_value(r, "NUMA nodes", "%.0d", machine->numa_nodes);

@@ -14,7 +14,8 @@ static const char *const packages[] = {
     "numpy", "scipy",  "torch",        "jax",    "jaxlib", "tensorflow", "tensorflow_cpu", "onnxruntime", "cupy",
     "numba", "pandas", "scikit_learn", "pyFFTW", "mkl",    "opt_einsum", "threadpoolctl",  "backplane",   "xgboost"};
 
-/* Returns the directory above that of a program on PATH; NULL if there is none. `resolve`: of the file behind links. */
+/* Returns the parent of the directory that has a program on PATH; NULL if there is none. `resolve`: of the file behind
+ * links. */
 static char *prefix_of(const char *program, bool resolve) {
     const char *path = getenv("PATH");
     while (path && *path) {
@@ -65,7 +66,7 @@ static void add_packages_of(report *r, const char *folder) {
     cli_folder_free(names, count);
 }
 
-/* Calls `each` for every path below a folder that matches a pattern, of which each part may have wildcards. */
+/* Calls `each` for every path below a folder that matches a pattern, whose parts may have wildcards. */
 static void match(report *r, const char *folder, const char *pattern, void (*each)(report *r, const char *path)) {
     if (!folder || !folder[0]) {
         return;

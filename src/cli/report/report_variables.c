@@ -21,7 +21,7 @@ static const char *const known[] = {
     "CONDA_PREFIX",
     "R_HOME",
     "JULIA_NUM_THREADS",
-    /* drop-in libraries and `launch`; the variables of settings are those of the table */
+    /* drop-in libraries and `launch`; the table has the variables of settings */
     "BACKPLANE_SETTINGS_FILE",
     "BACKPLANE_DROPIN_LIBRARY",
     "BACKPLANE_DROPIN_ONLY",

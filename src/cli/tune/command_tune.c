@@ -411,9 +411,9 @@ const cli_command command_tune = {
     .summary = "Measure the candidates of a problem, and keep their times for later processes.",
     .operands = "[OPERATION [EXPRESSION] [DTYPE] SHAPE ...]",
     .details = "\nExample: backplane tune matmul f32 512x512 512x512\n"
-               "Operations, types and shapes are those of `backplane explain`. Each candidate runs on random operands, "
-               "its result is checked, and the fastest is used from then on. A problem of which nothing can be "
-               "measured is an error that says why; with "
+               "Operations, types and shapes are as in `backplane explain`. Each candidate runs on random operands, "
+               "its result is checked, and the fastest is used from then on. If nothing of a problem can be "
+               "measured, that is an error that says why; with "
                "--from, those with one candidate are only counted.",
     .least = 0,
     .most = JOB_MANY,

@@ -115,7 +115,7 @@ static void read_log_line(tune_list *list, char *line) {
 
 /* ---- Lists ---- */
 
-/* Counts a line of which the first word is no operation: there may be one for each line of a wrong file. */
+/* Counts a line whose first word is no operation: there may be one for each line of a wrong file. */
 static void note_line(tune_list *list, const char *word, int number) {
     if (list->lines++ == 0) {
         list->first_line = number;

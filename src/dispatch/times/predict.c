@@ -9,8 +9,8 @@
 
 #include <math.h>
 
-/* Measured times are those of a candidate's fastest algorithm under the default precision, so algorithms that round
- * their inputs are predicted by the ratio of their estimates to that of the fastest other one. */
+/* A measured time belongs to a candidate's fastest algorithm under the default precision, so algorithms that round
+ * their inputs are predicted by the ratio of their estimates to the estimate of the fastest other one. */
 static bool rounds(const bp_verdict *verdict) {
     return (verdict->properties & (BP_PROPERTY_ROUNDS_BELOW_TF32 | BP_PROPERTY_INPUTS_TF32)) != 0;
 }

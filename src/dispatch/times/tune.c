@@ -128,7 +128,7 @@ static bool measure_once(bp__choice *choice, const char *key, const bp_operand *
 /* What a choice does about a class without a record. */
 typedef enum unmeasured_class { USES_OTHERS, MEASURES, MEASURES_AND_WAITS } unmeasured_class;
 
-/* Applies the record of the class; otherwise that of a similar one. */
+/* Applies the record of the class; otherwise the record of a similar one. */
 static bp__tune_result rank(bp__choice *choice, unmeasured_class does, const bp_operand *addresses) {
     bp__text key = {0};
     bp__eligible all = bp__tune_eligible(choice);

@@ -36,7 +36,7 @@ bool bp__tune_any(void); /* whether there is any record */
 void bp__tune_forget(void);
 /* Reads the file again, because another process may have measured the class meanwhile. */
 void bp__tune_refresh(void);
-/* Visits the records, those of this process first; bp__tune_version() changes when they do. The caller holds
+/* Visits the records, this process's first; bp__tune_version() changes when they do. The caller holds
  * bp__tune_mutex. */
 void bp__tune_visit(bool (*visit)(void *user, const bp__store_record *record), void *user);
 uint64_t bp__tune_version(void);

@@ -53,7 +53,7 @@ static double least_ns(bp_plan *plan, double ns) {
     return (double)least;
 }
 
-/* Adds the time of the plan's runs to that of all calls; returns the time of its own. */
+/* Adds the time of the plan's runs to the time of all calls; returns the time of its own. */
 static double count_time(bp_plan *plan, double each) {
     uint64_t runs = atomic_load_explicit(&plan->runs, memory_order_relaxed);
     uint64_t total = (uint64_t)((double)runs * each);
@@ -65,7 +65,7 @@ static double count_time(bp_plan *plan, double each) {
     return (double)total;
 }
 
-/* Measures the class of a plan. Scratch memory and the last plan of the thread stay those of the call. */
+/* Measures the class of a plan. Scratch memory and the last plan of the thread stay as the call has them. */
 static bp__tune_result measure(const bp_plan *plan, const bp_operand *operands) {
     const uint64_t last = bp__thread.last_serial;
     const int64_t start = bp__now_ns();

@@ -56,7 +56,7 @@ static bool take_size(const char **at, double *size) {
     return whole && *size <= MOST_SIZE;
 }
 
-/* Reads a key, which may come from a hostile file. Returns false if it is not that of a product. */
+/* Reads a key, which may come from a hostile file. Returns false if it is not a product's. */
 static bool read_place(const char *key, place *found) {
     const char *at = key, *rest = strstr(key, "; "), *class = NULL;
     for (const char *next = rest; next && (next = strstr(next, "; class ")); next++) {

@@ -140,7 +140,7 @@ static bool fits(const bp__session *s, const bp__offer *offer) {
     return needed <= bp__budget_left(&s->budget);
 }
 
-/* Sets the class's own time to that of its fastest candidate. */
+/* Sets the class's own time to the time of its fastest candidate. */
 static void learn_call(bp__session *s) {
     s->budget.known = false;
     for (int i = 0; i < s->count; i++) {

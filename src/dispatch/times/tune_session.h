@@ -47,7 +47,7 @@ typedef struct bp__session {
     bp__choice *choice;
     bp__trial trial;
     bp__budget budget;
-    bp__measured list[BP__TUNE_MOST]; /* those of the eligible that have run, in the same order */
+    bp__measured list[BP__TUNE_MOST]; /* the eligible ones that have run, in the same order */
     int count;
 } bp__session;
 
@@ -77,8 +77,8 @@ void bp__tune_write(const bp__session *s, const bp__eligible *all, double pace, 
 
 /* ---- Similar problems (tune_neighbours.c) ---- */
 
-/* Ranks the offers of a class without a record by that of the nearest neighbour. Returns false if there is none that
- * may be used. */
+/* Ranks the offers of a class without a record by the record of the nearest neighbour. Returns false if there is none
+ * that may be used. */
 bool bp__neighbour_apply(bp__choice *choice, const bp__eligible *eligible, const char *key);
 
 #endif

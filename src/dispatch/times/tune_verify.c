@@ -20,8 +20,8 @@ static double rounding(const bp__session *s) {
     return error;
 }
 
-/* Compares all results with that of `right`; notes in `differs` how each differs. Returns how many others agree, -1 if
- * `right` itself is not a whole result. */
+/* Compares all results with the result of `right`; notes in `differs` how each differs. Returns how many others agree,
+ * -1 if `right` itself is not a whole result. */
 static int compare_all(bp__session *s, bp__measured *right, double error) {
     int count = 0;
     if (!bp__trial_measure(&s->trial, &right->result, right->wrong, sizeof right->wrong)) {
@@ -45,8 +45,8 @@ static int result_count(const bp__session *s) {
     return count;
 }
 
-/* Compares the results with that of native, or of another candidate if most disagree with native. Returns the number
- * that agree with the best one; *right is NULL if there is no whole result. */
+/* Compares the results with the result of native, or of another candidate if most disagree with native. Returns the
+ * number that agree with the best one; *right is NULL if there is no whole result. */
 static int find_right(bp__session *s, double error, bp__measured **right) {
     const int others = result_count(s) - 1;
     const bp__measured *last = NULL;

@@ -17,7 +17,7 @@ typedef struct bp__attention_pages {
 
 /* A call, resolved: the sizes of its batch and its matrices. */
 typedef struct bp__attention {
-    const bp_attention_call *call; /* with pages, that of `paged` */
+    const bp_attention_call *call; /* with pages, the call in `paged` */
     bp__attention_pages paged;
     const bp_attention_call *given; /* the caller's; some tensors of `call` are views for pages */
     const bp__pass *pass;           /* the shapes of its operands are of bp_attention_tensor */

@@ -28,7 +28,7 @@ static const bp_call_field bp__attention_fields[] = {
     BP__TENSOR(lengths, "number of keys of each item, with pages"),
 };
 
-/* The shape of an operand is that of its bp_attention_tensor. */
+/* The number of an operand's shape is its bp_attention_tensor. */
 #define INPUTS                                                                                                         \
     BP__IN(query, true, BP_ATTENTION_QUERY), BP__IN(key, true, BP_ATTENTION_KEY),                                      \
         BP__IN(value, true, BP_ATTENTION_VALUE), BP__IN(mask, false, BP_ATTENTION_MASK),                               \

@@ -99,7 +99,7 @@ static bp_status resolve_heads(bp__attention *attention) {
     if (least < 1 || heads % least != 0 || heads % most != 0 || most % least != 0) {
         return bp__fail(BP_E_SHAPE,
                         "attention: query has %" PRId64 " heads, key %" PRId64 " and value %" PRId64
-                        "; those of key and value must divide that of query, and one of them the other",
+                        "; the numbers of key and value must divide query's, and one of them the other",
                         heads, key, value);
     }
     attention->key_heads = key;
@@ -107,7 +107,7 @@ static bp_status resolve_heads(bp__attention *attention) {
     return BP_OK;
 }
 
-/* Broadcasts the batch dimensions. Heads of enable_gqa count as those of the query. */
+/* Broadcasts the batch dimensions. Heads of enable_gqa count as the query's heads. */
 static bp_status resolve_batch(bp__attention *attention) {
     const bp_attention_call *call = attention->call;
     const DLTensor *const tensors[] = {call->query, call->key, call->value};

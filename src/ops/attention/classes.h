@@ -19,7 +19,7 @@ static const bp__lattice bp__attention_few = {
     .most = 1 << 11,
 };
 
-/* Kernels of native are measured by themselves; their order is that of their variants. */
+/* Kernels of native are measured by themselves; they are in the order of their variants. */
 #define BP__ATTENTION_CLASS(text, number)                                                                              \
     {.name = "attention.f32." text,                                                                                    \
      .op = BP_OP_ATTENTION,                                                                                            \

@@ -10,7 +10,7 @@
 enum { PAGED_PAGES = 5, PAGED_LENGTHS = 6 };
 enum { BACKWARD_QUERY = 1, BACKWARD_OUTPUT = 6, BACKWARD_LOGSUMEXP = 7, FORWARD_OPERANDS = 7 };
 
-/* Computes output and logsumexp, which must be those of the other inputs. */
+/* Computes output and logsumexp, which must belong to the other inputs. */
 static bp_status compute_forward(const bp__trial *trial) {
     bp_problem forward = *trial->problem;
     bp_attention_layout *tensor = forward.of.attention.tensor;

@@ -1,5 +1,5 @@
 /* pages.c - checks the tensors of attention to keys and values in pages, and makes views of them. The views of key and
- * value are those of a call without pages: rows of a page are as far apart as rows of an item, and where a page begins
+ * value are as in a call without pages: rows of a page are as far apart as rows of an item, and where a page begins
  * is part of the problem. */
 #include "ops/attention/attention.h"
 

@@ -122,7 +122,7 @@ static bp_status check_ranks(bp__conv *conv) {
     return BP_OK;
 }
 
-/* Refuses sizes of 0, except for that of the items. */
+/* Refuses sizes of 0, except for the number of items. */
 static bp_status check_not_empty(const bp__conv *conv, const DLTensor *tensor, int from, const char *what) {
     char name[24], shape[256];
     for (int d = from; d < tensor->ndim; d++) {
@@ -246,11 +246,10 @@ static bp_status read_sizes(bp__conv *conv) {
     for (int d = 0; d < conv->ndim; d++) {
         const int64_t most = conv->stride[d] > conv->dilation[d] ? conv->stride[d] : conv->dilation[d];
         if (extra[d] >= most && extra[d] > 0) {
-            return bp__fail(
-                BP_E_ARGUMENT,
-                "output_padding is %" PRId64
-                " in dimension %d; it must be less than stride or dilation, of which the larger is %" PRId64,
-                extra[d], d, most);
+            return bp__fail(BP_E_ARGUMENT,
+                            "output_padding is %" PRId64
+                            " in dimension %d; it must be less than stride or dilation; the larger one is %" PRId64,
+                            extra[d], d, most);
         }
         BP__TRY(call->transposed ? transposed_size(conv, d, extra[d]) : forward_size(conv, d));
     }

@@ -8,7 +8,7 @@ enum {
     BP__CONV_POINTS,    /* kernels of one element */
     BP__CONV_DENSE,     /* larger kernels; measured with 3x3 */
     BP__CONV_DEPTHWISE, /* one channel in each group; measured with 3x3 */
-    BP__CONV_WINOGRAD   /* those of Winograd's algorithm */
+    BP__CONV_WINOGRAD   /* Winograd's algorithm */
 };
 
 /* The sizes are the channels and the side of a square image. The largest dense ones take about 10 ms. */

@@ -8,7 +8,7 @@
 static const bp_call_field bp__cumsum_fields[] = {
     BP__SIGNED(axis, 0, "the dimension of the rows; negative: counts from the last one"),
     BP__FLAG(exclusive, "an element is not in its own sum"),
-    BP__FLAG(reverse, "sums are those of the elements from the end of the row"),
+    BP__FLAG(reverse, "an element's sum begins at the end of the row"),
     BP__TENSOR(input, "any shape"),
     BP__TENSOR(output, "the shape of the input"),
 };

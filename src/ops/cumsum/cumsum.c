@@ -47,8 +47,8 @@ static int64_t magnitude(int64_t stride) {
     return stride < 0 ? -stride : stride;
 }
 
-/* Adds a dimension of the rows before those of smaller strides in the output, so that the order of the dimensions in
- * the tensor does not matter. */
+/* Adds a dimension of the rows before dimensions of smaller strides in the output, so that the order of the dimensions
+ * in the tensor does not matter. */
 static void add_dimension(bp_cumsum_problem *p, int64_t size, int64_t x, int64_t y) {
     int at = p->ndim++;
     for (; at > 0 && magnitude(p->y[at - 1]) < magnitude(y); at--) {

@@ -176,7 +176,7 @@ void bp__group_sort(const bp__axis *axes, bp__group *group, int operand) {
 }
 
 /* Chooses the layout of an intermediate result. If one operand has all its labels, that operand's order is used. Else
- * the labels of both come first, then those of each operand, in the operands' orders. */
+ * the labels of both come first, then the other labels of each operand, in the operands' orders. */
 static double lay_out_result(bp__pairing *p) {
     const bp__group *groups[] = {&p->batch, &p->left, &p->right};
     bp__group_sort(p->axes, &p->batch, BP__A);

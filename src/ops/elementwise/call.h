@@ -21,7 +21,7 @@ static const bp__pass bp__unary_passes[] = {
 static const bp_call_field bp__binary_fields[] = {
     BP__WORD(kind, BP_BINARY_KINDS - 1, BP__WORDS(BP_BINARY_MAP), "the function"),
     BP__TENSOR(a, "any shape"),
-    BP__TENSOR(b, "a shape that broadcasts with that of a"),
+    BP__TENSOR(b, "a shape that broadcasts with a's"),
     BP__TENSOR(output, "the shape to which a and b are broadcast"),
 };
 static const bp__pass bp__binary_passes[] = {
@@ -33,7 +33,7 @@ static const bp_call_field bp__take_fields[] = {
     BP__SIGNED(axis, 0, BP__AXIS_TEXT),
     BP__TENSOR(input, "any shape"),
     BP__TENSOR(indices, "i32 or i64, any shape"),
-    BP__TENSOR(output, "the shape of the input, with that of the indices in place of the axis"),
+    BP__TENSOR(output, "the shape of the input, with the indices' shape in place of the axis"),
 };
 static const bp_call_field bp__gather_fields[] = {
     BP__SIGNED(axis, 0, BP__AXIS_TEXT),

@@ -231,7 +231,7 @@ static bp_status make_frame(const request *r, frame *f, bp_elementwise_problem *
                                    : frame_gather(r, f, p);
 }
 
-/* A copy has the type of its output, which is that of the input where none is given. */
+/* A copy has the type of its output; where none is given, the type of the input. */
 bp_status bp__elementwise_shape(const void *call, bp__call_result *result) {
     const bp__call_request given = {.call = call, .data_optional = true, .described = result->described};
     const request r = read_request(&given);
@@ -273,8 +273,8 @@ static bool continues(const frame *f, int outer, int inner, int count) {
     return all;
 }
 
-/* Moves the dimensions from..to-1 to the problem, without those of size 1, and merges neighbours. Returns how many are
- * left. */
+/* Moves the dimensions from..to-1 to the problem, except dimensions of size 1, and merges neighbours. Returns how many
+ * are left. */
 static int keep(bp_elementwise_problem *p, const frame *f, int from, int to, int count) {
     const int first = p->ndim;
     int before = -1; /* the dimension that was kept last */

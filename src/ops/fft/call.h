@@ -10,7 +10,7 @@ static const bp_call_field bp__fft_fields[] = {
     BP__WORD(norm, BP_FFT_FORWARD, "backward,ortho,forward", "which transforms are scaled"),
     BP__SIGNED(axis_count, BP_FFT_ALL, "number of dimensions that are transformed; -1: all"),
     BP__AXES(axes, "these dimensions; the last ones if absent"),
-    BP__SIZES(s, "lengths of the transforms; -1, or absent: that of the input"),
+    BP__SIZES(s, "lengths of the transforms; -1, or absent: the length of the input"),
     BP__TENSOR(input, "real or complex, as the transform takes"),
     BP__TENSOR(output, "real or complex, as the transform gives"),
 };

@@ -43,7 +43,7 @@ static void finish_trial(bp__trial *trial) {
     trial->scale = sqrt(points) * fabs(f->scale);
 }
 
-/* Returns how the ratio of a transform of this length differs from that of powers of two. */
+/* Returns how the ratio of a transform of this length differs from the ratio of powers of two. */
 static int kind_of_length(int64_t n) {
     int kind = BP__FFT_POWERS;
     while (n > 1 && n % 2 == 0) {

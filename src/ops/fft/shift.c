@@ -80,7 +80,7 @@ static bp_status fftfreq_shape(const void *call, bp__call_result *result) {
     return bp__call_fail_unknown_shape(result);
 }
 
-/* The type is that of the output, which is f64 where none is given. */
+/* The type is the output's; f64 where none is given. */
 static bp_status rfftfreq_shape(const void *given, bp__call_result *result) {
     const bp__frequencies_arguments *call = given;
     BP__TRY(check_points(call->n));

@@ -19,7 +19,7 @@ void bp__matrix_from(bp__matrix *matrix, const DLTensor *tensor);
 void bp__matrix_transpose(bp__matrix *matrix);
 
 /* Fills sizes, strides and batch of a zeroed problem. The caller has checked the inner sizes. The batches of a and b
- * must broadcast to that of c; this is checked here (BP_E_SHAPE). Batch dimensions are merged with each other if
+ * must broadcast to the batch of c; this is checked here (BP_E_SHAPE). Batch dimensions are merged with each other if
  * strides allow it, and into m or n: a stack of matrices times one matrix is one larger product. Fails with BP_E_LAYOUT
  * if more than BP_MAX_BATCH_NDIM remain. Fails with BP_E_OVERFLOW if sizes multiply beyond int64. */
 bp_status bp__gemm_lower(bp_problem *problem, const bp__matrix *a, const bp__matrix *b, const bp__matrix *c);
@@ -49,7 +49,7 @@ bp_status bp__gemm_make(bp_problem *problem, const void *request);
 bp_status bp__matmul_fill(bp_problem *problem, const bp__matmul_arguments *call, bool data_optional);
 bp_status bp__gemm_fill(bp_problem *problem, const bp__gemm_arguments *call, bool data_optional);
 
-/* Writes the batch to which those of two matrices are broadcast. */
+/* Writes the batch to which the batches of two matrices are broadcast. */
 bp_status bp__matrix_batch(const bp__matrix *a, const bp__matrix *b, int *ndim, int64_t *shape);
 
 /* Runs a product that is not in the thread cache. */

@@ -62,7 +62,8 @@ double bp__gemm_predict(const bp__candidate *candidate, const bp_problem *proble
     product.estimate = bp__cost_follows_kernels(candidate) ? plain_estimate(candidate, problem, &product) : 0;
     double time = bp__calibration_predict(calibration, &product, &known, accuracy);
     if (time > 0 && (known != product.variants || is_unusual(problem))) {
-        /* All of the difference is taken from the estimates, because those of single properties are not known. */
+        /* All of the difference is taken from the estimates, because the differences of single properties are not
+         * known. */
         const double from = plain_estimate(candidate, problem, &product);
         product.variants = 0;
         product.items = product.threads = 1;

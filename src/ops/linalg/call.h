@@ -51,49 +51,49 @@
 #define BP__QN "qn", "(*, min(m, n), n), or (*, n, n) of whole matrices"
 #define BP__R "r", "(*, k)"
 
-/* FLAG(flag) IN(input) OUT(output) MODAL(output that a mode may lack) MAY(output that may be absent); operands have
- * index, name, shape and type. */
+/* FLAG(flag) IN(input) OUT(output) MODAL(output that a mode may lack) MAY(output that may be absent); inputs and outputs
+ * have index, name, shape and type. */
 #define BP__INFO(MAY, index) MAY(index, info, BP__ITEM, 'i')
-#define BP__OF_INV(FLAG, IN, OUT, MODAL, MAY) FLAG(CHECK) IN(0, A, BP__NN, 's') OUT(1, inverse, BP__NN, 's') BP__INFO(MAY, 2)
+#define BP__OF_INV(FLAG, IN, OUT, MODAL, MAY) FLAG(CHECK) IN(0, A, BP__NN, 's') OUT(0, inverse, BP__NN, 's') BP__INFO(MAY, 1)
 #define BP__OF_CHOLESKY(FLAG, IN, OUT, MODAL, MAY) \
-    FLAG(CHECK) FLAG(UPPER) IN(0, A, BP__NN, 's') OUT(1, L, BP__NN, 's') BP__INFO(MAY, 2)
+    FLAG(CHECK) FLAG(UPPER) IN(0, A, BP__NN, 's') OUT(0, L, BP__NN, 's') BP__INFO(MAY, 1)
 #define BP__OF_CHOLESKY_SOLVE(FLAG, IN, OUT, MODAL, MAY) \
-    FLAG(UPPER) IN(0, B, BP__NR, 's') IN(1, L, BP__NN, 's') OUT(2, X, BP__NR, 's')
+    FLAG(UPPER) IN(0, B, BP__NR, 's') IN(1, L, BP__NN, 's') OUT(0, X, BP__NR, 's')
 #define BP__OF_CHOLESKY_INVERSE(FLAG, IN, OUT, MODAL, MAY) \
-    FLAG(CHECK) FLAG(UPPER) IN(0, L, BP__NN, 's') OUT(1, inverse, BP__NN, 's') BP__INFO(MAY, 2)
+    FLAG(CHECK) FLAG(UPPER) IN(0, L, BP__NN, 's') OUT(0, inverse, BP__NN, 's') BP__INFO(MAY, 1)
 #define BP__OF_LU_FACTOR(FLAG, IN, OUT, MODAL, MAY) \
-    FLAG(CHECK) IN(0, A, BP__MN, 's') OUT(1, LU, BP__MN, 's') OUT(2, pivots, BP__K, 'i') BP__INFO(MAY, 3)
+    FLAG(CHECK) IN(0, A, BP__MN, 's') OUT(0, LU, BP__MN, 's') OUT(1, pivots, BP__K, 'i') BP__INFO(MAY, 2)
 #define BP__OF_LU(FLAG, IN, OUT, MODAL, MAY) \
-    IN(0, A, BP__MN, 's') OUT(1, P, BP__MM, 's') OUT(2, L, BP__MK, 's') OUT(3, U, BP__KN, 's')
+    IN(0, A, BP__MN, 's') OUT(0, P, BP__MM, 's') OUT(1, L, BP__MK, 's') OUT(2, U, BP__KN, 's')
 #define BP__OF_LU_SOLVE(FLAG, IN, OUT, MODAL, MAY) \
-    FLAG(RIGHT) FLAG(ADJOINT) IN(0, LU, BP__NN, 's') IN(1, pivots, BP__N, 'i') IN(2, B, BP__NR, 's') OUT(3, X, BP__NR, 's')
+    FLAG(RIGHT) FLAG(ADJOINT) IN(0, LU, BP__NN, 's') IN(1, pivots, BP__N, 'i') IN(2, B, BP__NR, 's') OUT(0, X, BP__NR, 's')
 #define BP__OF_SOLVE(FLAG, IN, OUT, MODAL, MAY) \
-    FLAG(CHECK) FLAG(RIGHT) IN(0, A, BP__NN, 's') IN(1, B, BP__NR, 's') OUT(2, X, BP__NR, 's') BP__INFO(MAY, 3)
+    FLAG(CHECK) FLAG(RIGHT) IN(0, A, BP__NN, 's') IN(1, B, BP__NR, 's') OUT(0, X, BP__NR, 's') BP__INFO(MAY, 1)
 #define BP__OF_SOLVE_TRIANGULAR(FLAG, IN, OUT, MODAL, MAY) \
-    FLAG(UPPER) FLAG(RIGHT) FLAG(UNIT) IN(0, A, BP__NN, 's') IN(1, B, BP__NR, 's') OUT(2, X, BP__NR, 's')
+    FLAG(UPPER) FLAG(RIGHT) FLAG(UNIT) IN(0, A, BP__NN, 's') IN(1, B, BP__NR, 's') OUT(0, X, BP__NR, 's')
 #define BP__OF_QR(FLAG, IN, OUT, MODAL, MAY) \
-    FLAG(QR_MODE) IN(0, A, BP__MN, 's') MODAL(1, Q, BP__MP, 's') OUT(2, R, BP__PN, 's')
-#define BP__OF_EIGH(FLAG, IN, OUT, MODAL, MAY) FLAG(UPPER) IN(0, A, BP__NN, 's') OUT(1, w, BP__N, 'r') MAY(2, V, BP__NN, 's')
-#define BP__OF_EIG(FLAG, IN, OUT, MODAL, MAY) IN(0, A, BP__NN, 's') OUT(1, w, BP__N, 'c') MAY(2, V, BP__NN, 'c')
+    FLAG(QR_MODE) IN(0, A, BP__MN, 's') MODAL(0, Q, BP__MP, 's') OUT(1, R, BP__PN, 's')
+#define BP__OF_EIGH(FLAG, IN, OUT, MODAL, MAY) FLAG(UPPER) IN(0, A, BP__NN, 's') OUT(0, w, BP__N, 'r') MAY(1, V, BP__NN, 's')
+#define BP__OF_EIG(FLAG, IN, OUT, MODAL, MAY) IN(0, A, BP__NN, 's') OUT(0, w, BP__N, 'c') MAY(1, V, BP__NN, 'c')
 #define BP__OF_SVD(FLAG, IN, OUT, MODAL, MAY) \
-    FLAG(SVD_MODE) IN(0, A, BP__MN, 's') MAY(1, U, BP__MP, 's') OUT(2, S, BP__K, 'r') MAY(3, Vh, BP__QN, 's')
+    FLAG(SVD_MODE) IN(0, A, BP__MN, 's') MAY(0, U, BP__MP, 's') OUT(1, S, BP__K, 'r') MAY(2, Vh, BP__QN, 's')
 #define BP__OF_LSTSQ(FLAG, IN, OUT, MODAL, MAY) \
-    FLAG(LSTSQ_MODE) FLAG(RTOL) IN(0, A, BP__MN, 's') IN(1, B, BP__MR, 's') OUT(2, X, BP__NR, 's') \
-    MAY(3, residuals, BP__R, 'r') MAY(4, rank, BP__ITEM, 'l') MAY(5, S, BP__K, 'r')
-#define BP__OF_DET(FLAG, IN, OUT, MODAL, MAY) IN(0, A, BP__NN, 's') OUT(1, det, BP__ITEM, 's')
-#define BP__OF_SLOGDET(FLAG, IN, OUT, MODAL, MAY) IN(0, A, BP__NN, 's') OUT(1, sign, BP__ITEM, 's') OUT(2, logabsdet, BP__ITEM, 'r')
+    FLAG(LSTSQ_MODE) FLAG(RTOL) IN(0, A, BP__MN, 's') IN(1, B, BP__MR, 's') OUT(0, X, BP__NR, 's') \
+    MAY(1, residuals, BP__R, 'r') MAY(2, rank, BP__ITEM, 'l') MAY(3, S, BP__K, 'r')
+#define BP__OF_DET(FLAG, IN, OUT, MODAL, MAY) IN(0, A, BP__NN, 's') OUT(0, det, BP__ITEM, 's')
+#define BP__OF_SLOGDET(FLAG, IN, OUT, MODAL, MAY) IN(0, A, BP__NN, 's') OUT(0, sign, BP__ITEM, 's') OUT(1, logabsdet, BP__ITEM, 'r')
 #define BP__OF_PINV(FLAG, IN, OUT, MODAL, MAY) \
-    FLAG(HERMITIAN) FLAG(UPPER) FLAG(RTOL) FLAG(ATOL) IN(0, A, BP__MN, 's') OUT(1, inverse, BP__NM, 's')
+    FLAG(HERMITIAN) FLAG(UPPER) FLAG(RTOL) FLAG(ATOL) IN(0, A, BP__MN, 's') OUT(0, inverse, BP__NM, 's')
 #define BP__OF_MATRIX_RANK(FLAG, IN, OUT, MODAL, MAY) \
-    FLAG(HERMITIAN) FLAG(UPPER) FLAG(RTOL) FLAG(ATOL) IN(0, A, BP__MN, 's') OUT(1, rank, BP__ITEM, 'l')
-#define BP__OF_COND(FLAG, IN, OUT, MODAL, MAY) FLAG(COND_MODE) FLAG(ORDER) IN(0, A, BP__MN, 's') OUT(1, cond, BP__ITEM, 'r')
-#define BP__OF_MATRIX_NORM(FLAG, IN, OUT, MODAL, MAY) FLAG(NORM_MODE) FLAG(ORDER) IN(0, A, BP__MN, 's') OUT(1, norm, BP__ITEM, 'r')
+    FLAG(HERMITIAN) FLAG(UPPER) FLAG(RTOL) FLAG(ATOL) IN(0, A, BP__MN, 's') OUT(0, rank, BP__ITEM, 'l')
+#define BP__OF_COND(FLAG, IN, OUT, MODAL, MAY) FLAG(COND_MODE) FLAG(ORDER) IN(0, A, BP__MN, 's') OUT(0, cond, BP__ITEM, 'r')
+#define BP__OF_MATRIX_NORM(FLAG, IN, OUT, MODAL, MAY) FLAG(NORM_MODE) FLAG(ORDER) IN(0, A, BP__MN, 's') OUT(0, norm, BP__ITEM, 'r')
 #define BP__OF_VECTOR_NORM(FLAG, IN, OUT, MODAL, MAY) \
-    FLAG(ORDER_MODE) FLAG(ORDER) FLAG(NDIM) FLAG(KEEP) FLAG(DIMS) IN(0, A, BP__MN, 's') OUT(1, norm, BP__ITEM, 'r')
+    FLAG(ORDER_MODE) FLAG(ORDER) FLAG(NDIM) FLAG(KEEP) FLAG(DIMS) IN(0, A, BP__MN, 's') OUT(0, norm, BP__ITEM, 'r')
 #define BP__OF_LDL_FACTOR(FLAG, IN, OUT, MODAL, MAY) \
-    FLAG(CHECK) FLAG(HERMITIAN) IN(0, A, BP__NN, 's') OUT(1, LD, BP__NN, 's') OUT(2, pivots, BP__N, 'i') BP__INFO(MAY, 3)
+    FLAG(CHECK) FLAG(HERMITIAN) IN(0, A, BP__NN, 's') OUT(0, LD, BP__NN, 's') OUT(1, pivots, BP__N, 'i') BP__INFO(MAY, 2)
 #define BP__OF_LDL_SOLVE(FLAG, IN, OUT, MODAL, MAY) \
-    FLAG(HERMITIAN) IN(0, LD, BP__NN, 's') IN(1, pivots, BP__N, 'i') IN(2, B, BP__NR, 's') OUT(3, X, BP__NR, 's')
+    FLAG(HERMITIAN) IN(0, LD, BP__NN, 's') IN(1, pivots, BP__N, 'i') IN(2, B, BP__NR, 's') OUT(0, X, BP__NR, 's')
 /* clang-format on */
 
 /* The fields of the flags. A word without letters is no value of the operation. */

@@ -40,7 +40,7 @@ static bool takes_vector(const bp__linalg_entry *entry) {
 
 static bp_status check_types(bp__linalg_facts *facts, bool data_optional) {
     const bp__linalg_entry *entry = facts->entry;
-    const DLTensor *const *tensors = facts->call->operand;
+    const DLTensor *const *tensors = facts->call->input;
     int main = main_input(entry);
     for (int i = 0; i < entry->inputs; i++) {
         BP__TRY(bp__tensor_check(tensors[i], name_of(facts, i), data_optional));
@@ -70,7 +70,7 @@ static bool is_vector(const DLTensor *a, const DLTensor *b) {
 
 static bp_status check_ranks(bp__linalg_facts *facts) {
     const bp__linalg_entry *entry = facts->entry;
-    const DLTensor *const *tensors = facts->call->operand;
+    const DLTensor *const *tensors = facts->call->input;
     int main = main_input(entry), b = right_sides(entry);
     if (tensors[main]->ndim < 2) {
         return bp__linalg_fail(entry, BP_E_SHAPE, "%s must have at least 2 dimensions; it has %d", name_of(facts, main),
@@ -99,7 +99,7 @@ static bool needs_square(const bp__linalg_facts *facts, int main) {
 static bp_status read_sizes(bp__linalg_facts *facts) {
     const bp__linalg_entry *entry = facts->entry;
     int main = main_input(entry), b = right_sides(entry);
-    const DLTensor *a = facts->call->operand[main];
+    const DLTensor *a = facts->call->input[main];
     facts->m = a->shape[a->ndim - 2];
     facts->n = a->shape[a->ndim - 1];
     if (facts->m != facts->n && needs_square(facts, main)) {
@@ -112,7 +112,7 @@ static bp_status read_sizes(bp__linalg_facts *facts) {
     facts->p = whole ? facts->m : facts->k;
     facts->q = whole ? facts->n : facts->k;
     if (b >= 0) {
-        const DLTensor *sides = facts->call->operand[b];
+        const DLTensor *sides = facts->call->input[b];
         facts->r = facts->vector ? 1 : sides->shape[sides->ndim - (facts->call->right ? 2 : 1)];
     }
     return BP_OK;
@@ -136,7 +136,7 @@ static bp_status check_sizes(const bp__linalg_facts *facts) {
     for (int i = 0; i < facts->entry->inputs; i++) {
         char letters[3], want[64], got[256];
         bp__linalg_dims(facts, i, letters);
-        const DLTensor *t = facts->call->operand[i];
+        const DLTensor *t = facts->call->input[i];
         const int64_t *item = t->shape + t->ndim - (int)strlen(letters);
         for (int d = 0; letters[d]; d++) {
             if (item[d] != bp__linalg_size(facts, letters[d])) {
@@ -152,7 +152,7 @@ static bp_status check_sizes(const bp__linalg_facts *facts) {
 
 /* Broadcasts the batch of one more input with the batch so far. */
 static bp_status add_batch(bp__linalg_facts *facts, int index) {
-    const DLTensor *t = facts->call->operand[index];
+    const DLTensor *t = facts->call->input[index];
     int ndim = t->ndim - rank_of(facts, index), before = facts->batch_ndim;
     int64_t joined[BP_MAX_NDIM];
     int rank = ndim > before ? ndim : before;
@@ -203,17 +203,18 @@ bp_status bp__linalg_inputs(bp__linalg_facts *facts, bool data_optional) {
 
 bp_status bp__linalg_has_output(const bp__linalg_facts *facts, int index) {
     const bp__linalg_entry *entry = facts->entry;
-    if (index < entry->inputs || index >= entry->count) {
-        return bp__linalg_fail(entry, BP_E_ARGUMENT, "operand %d is not an output; outputs are %d to %d", index,
-                               entry->inputs, entry->count - 1);
+    const int outputs = entry->count - entry->inputs;
+    if (index < 0 || index >= outputs) {
+        return bp__linalg_fail(entry, BP_E_ARGUMENT, "output[%d] does not exist; the number of outputs is %d", index,
+                               outputs);
     }
     bool rank = entry->op == BP_OP_LSTSQ && index == BP__LSTSQ_RANK;
     bool values = entry->op == BP_OP_LSTSQ && index == BP__LSTSQ_VALUES;
-    bool absent = (facts->mode == BP_QR_R && index == 1) || (rank && facts->mode == BP_LSTSQ_GELS) ||
+    bool absent = (facts->mode == BP_QR_R && index == 0) || (rank && facts->mode == BP_LSTSQ_GELS) ||
                   (values && (facts->mode == BP_LSTSQ_GELS || facts->mode == BP_LSTSQ_GELSY));
     if (absent) {
-        return bp__linalg_fail(entry, BP_E_ARGUMENT, "%s is not computed with this %s", name_of(facts, index),
-                               entry->op == BP_OP_QR ? "mode" : "driver");
+        return bp__linalg_fail(entry, BP_E_ARGUMENT, "%s is not computed with this %s",
+                               name_of(facts, entry->inputs + index), entry->op == BP_OP_QR ? "mode" : "driver");
     }
     return BP_OK;
 }
@@ -223,9 +224,9 @@ static bool may_be_absent(const bp__linalg_facts *facts, int index) {
 }
 
 static bp_status check_output(const bp__linalg_facts *facts, int index, bool data_optional) {
-    const DLTensor *out = facts->call->operand[index];
+    const DLTensor *out = bp__linalg_tensor(facts, index);
     char want_text[256], got_text[256];
-    BP__TRY(bp__linalg_has_output(facts, index));
+    BP__TRY(bp__linalg_has_output(facts, index - facts->entry->inputs));
     BP__TRY(bp__tensor_check(out, name_of(facts, index), data_optional));
     bp_dtype want, got = bp_dtype_from_dlpack(out->dtype);
     int ndim;
@@ -245,13 +246,13 @@ static bp_status check_output(const bp__linalg_facts *facts, int index, bool dat
 
 bp_status bp__linalg_outputs(const bp__linalg_facts *facts, bool data_optional) {
     const bp__linalg_entry *entry = facts->entry;
-    const DLTensor *const *tensors = facts->call->operand;
+    DLTensor *const *output = facts->call->output;
     for (int i = entry->inputs; i < entry->count; i++) {
-        if (tensors[i] || !may_be_absent(facts, i)) {
+        if (bp__linalg_tensor(facts, i) || !may_be_absent(facts, i)) {
             BP__TRY(check_output(facts, i, data_optional));
         }
     }
-    if (entry->op == BP_OP_SVD && !tensors[1] != !tensors[3]) {
+    if (entry->op == BP_OP_SVD && !output[0] != !output[2]) {
         return bp__linalg_fail(entry, BP_E_ARGUMENT, "U and Vh must both be given, or both be NULL");
     }
     return bp__call_check_overlap(entry->described, entry->described->passes, facts->call);

@@ -7,14 +7,18 @@
 
 /* Returns whether a failed item fails the call: if the caller requested it, or if no info output would report it. */
 static bool checks(const bp__linalg_entry *entry, const bp_linalg_call *call, bool ignore_item_errors) {
-    bool told = (entry->takes & BP__TAKES_CHECK) && call->operand[entry->count - 1];
+    bool told = (entry->takes & BP__TAKES_CHECK) && call->output[entry->count - entry->inputs - 1];
     return call->fail_on_item_error || (!told && !ignore_item_errors);
 }
 
 /* Returns the call as this version's struct; NULL with an error. */
 static const bp_linalg_call *whole(bp_linalg_call *own, const bp_linalg_call *call) {
     const bp_linalg_call *read = bp__struct_read(own, sizeof *own, call, "call");
-    return read && BP__STRUCT_MEMBER(call, bp_linalg_call, operand) == BP_OK ? read : NULL;
+    if (!read || BP__STRUCT_MEMBER(call, bp_linalg_call, input) != BP_OK ||
+        BP__STRUCT_MEMBER(call, bp_linalg_call, output) != BP_OK) {
+        return NULL;
+    }
+    return read;
 }
 
 bp_status bp__linalg_make(bp_problem *problem, const void *context) {
@@ -40,8 +44,8 @@ bp_status bp__linalg_make(bp_problem *problem, const void *context) {
 
 /* ---- The key of the thread cache: all fields, whichever the operation takes ---- */
 
-#define OPERAND_FIELD(index)                                                                                           \
-    { "", offsetof(bp_linalg_call, operand[index]), BP_FIELD_TENSOR, 0, NULL, 0, "" }
+#define TENSOR_FIELD(member)                                                                                           \
+    { "", offsetof(bp_linalg_call, member), BP_FIELD_TENSOR, 0, NULL, 0, "" }
 static const bp_call_field all_fields[] = {BP__MODE_FIELD(BP_NORM_P, NULL),
                                            BP__FIELD_OF_UPPER,
                                            BP__FIELD_OF_RIGHT,
@@ -55,12 +59,13 @@ static const bp_call_field all_fields[] = {BP__MODE_FIELD(BP_NORM_P, NULL),
                                            BP__FIELD_OF_NDIM,
                                            BP__FIELD_OF_KEEP,
                                            BP__FIELD_OF_DIMS,
-                                           OPERAND_FIELD(0),
-                                           OPERAND_FIELD(1),
-                                           OPERAND_FIELD(2),
-                                           OPERAND_FIELD(3),
-                                           OPERAND_FIELD(4),
-                                           OPERAND_FIELD(5)};
+                                           TENSOR_FIELD(input[0]),
+                                           TENSOR_FIELD(input[1]),
+                                           TENSOR_FIELD(input[2]),
+                                           TENSOR_FIELD(output[0]),
+                                           TENSOR_FIELD(output[1]),
+                                           TENSOR_FIELD(output[2]),
+                                           TENSOR_FIELD(output[3])};
 
 static const bp__pass *pass_of(const void *given) {
     const bp__linalg_entry *entry = bp__linalg_entry_of(((const bp_linalg_call *)given)->op);
@@ -144,6 +149,6 @@ bp_status bp_linalg_shape(const bp_linalg_call *call, int index, bp_dtype *dtype
     }
     BP__TRY(bp__linalg_inputs(&facts, true));
     BP__TRY(bp__linalg_has_output(&facts, index));
-    bp__linalg_output(&facts, index, dtype, ndim, shape);
+    bp__linalg_output(&facts, facts.entry->inputs + index, dtype, ndim, shape);
     return BP_OK;
 }

@@ -30,7 +30,7 @@ enum {
 };
 
 /* Outputs of LSTSQ that depend on A alone. */
-enum { BP__LSTSQ_RANK = 4, BP__LSTSQ_VALUES = 5 };
+enum { BP__LSTSQ_RANK = 2, BP__LSTSQ_VALUES = 3 };
 
 /* One operand: a letter for each dimension, the element type, and whether it may be absent.
  *   m, n  rows and columns of A        r  right sides, the columns of B
@@ -87,6 +87,22 @@ typedef struct bp__linalg_facts {
 bp_status bp__linalg_fail(const bp__linalg_entry *entry, bp_status status, const char *format, ...) BP_PRINTF(3, 4);
 const char *bp__linalg_operand_name(const bp__linalg_entry *entry, int index);
 
+/* Returns the tensor of an operand: an input, or an output behind all inputs; NULL if it is absent. */
+static inline const DLTensor *bp__linalg_tensor(const bp__linalg_facts *facts, int index) {
+    const int inputs = facts->entry->inputs;
+    return index < inputs ? facts->call->input[index] : facts->call->output[index - inputs];
+}
+
+/* Sets an operand of a call whose operation is known. */
+static inline void bp__linalg_set(bp_linalg_call *call, int index, DLTensor *tensor) {
+    const int inputs = bp__input_count(call->op);
+    if (index < inputs) {
+        call->input[index] = tensor;
+    } else {
+        call->output[index - inputs] = tensor;
+    }
+}
+
 /* Returns the letters of an operand's dimensions in this call. They are swapped if `right` is set (X A = B), and
  * shorter if B is a vector. */
 const char *bp__linalg_dims(const bp__linalg_facts *facts, int index, char letters[3]);
@@ -99,10 +115,10 @@ bp_status bp__linalg_inputs(bp__linalg_facts *facts, bool data_optional);
 /* Returns the default or given tolerances. Values up to max(atol, rtol * largest) count as zero. */
 void bp__linalg_tolerances(const bp__linalg_facts *facts, double *rtol, double *atol);
 
-/* Returns type and shape of an output. */
+/* Returns type and shape of an operand that is an output. */
 void bp__linalg_output(const bp__linalg_facts *facts, int index, bp_dtype *dtype, int *ndim, int64_t *shape);
 
-/* Returns BP_OK if this call has the output. */
+/* Returns BP_OK if this call has output[index]. */
 bp_status bp__linalg_has_output(const bp__linalg_facts *facts, int index);
 bp_status bp__linalg_outputs(const bp__linalg_facts *facts, bool data_optional);
 
@@ -111,7 +127,7 @@ bp_status bp__linalg_lower(bp_problem *problem, const bp__linalg_facts *facts);
 
 /* ---- Vector norms (vector_norm.c) ---- */
 
-/* A call of VECTOR_NORM whose A is a batch of matrices (*,m,n), each of which is one vector. */
+/* A call of VECTOR_NORM whose A is a batch of matrices (*,m,n), and each is one vector. */
 typedef struct bp__vector_norm {
     bp_linalg_call call;
     DLTensor a, norm;

@@ -18,7 +18,7 @@ static int item_rank(const bp__linalg_facts *facts, int index) {
 }
 
 static void lower_operand(bp_linalg_operand *operand, const bp__linalg_facts *facts, int index) {
-    const DLTensor *t = facts->call->operand[index];
+    const DLTensor *t = bp__linalg_tensor(facts, index);
     int64_t strides[BP_MAX_NDIM];
     int rank = item_rank(facts, index);
     bp__tensor_strides(t, strides);
@@ -30,7 +30,7 @@ static void lower_operand(bp_linalg_operand *operand, const bp__linalg_facts *fa
 }
 
 static int64_t batch_stride(const bp__linalg_facts *facts, int index, int from_end) {
-    const DLTensor *t = facts->call->operand[index];
+    const DLTensor *t = bp__linalg_tensor(facts, index);
     if (!t) {
         return 0;
     }
@@ -112,8 +112,8 @@ static bp_status lower_batch(bp_linalg_problem *l, const bp__linalg_facts *facts
 /* Returns whether there is nothing to compute. The rank and singular values from LSTSQ depend on A alone, so they are
  * computed even without right-hand sides. */
 static bool is_empty(const bp_linalg_problem *l, const bp__linalg_facts *facts, bool sides) {
-    const DLTensor *const *operand = facts->call->operand;
-    bool of_a_alone = facts->entry->op == BP_OP_LSTSQ && (operand[BP__LSTSQ_RANK] || operand[BP__LSTSQ_VALUES]);
+    DLTensor *const *output = facts->call->output;
+    bool of_a_alone = facts->entry->op == BP_OP_LSTSQ && (output[BP__LSTSQ_RANK] || output[BP__LSTSQ_VALUES]);
     return l->m == 0 || l->n == 0 || l->batch == 0 || (sides && l->k == 0 && !of_a_alone);
 }
 
@@ -137,7 +137,7 @@ bp_status bp__linalg_lower(bp_problem *problem, const bp__linalg_facts *facts) {
     bool sides = false;
     for (int i = 0; i < row->count; i++) {
         sides |= strchr(row->operand[i].dims, 'r') != NULL;
-        if (call->operand[i]) {
+        if (bp__linalg_tensor(facts, i)) {
             lower_operand(&l->operand[i], facts, i);
         }
     }

@@ -187,7 +187,7 @@ bp_status bp_matrix_power(const DLTensor *a, int64_t n, DLTensor *out) {
 /* ---- Explaining ---- */
 
 static bp_linalg_call inverse_of(const step *s) {
-    return (bp_linalg_call){.struct_size = sizeof(bp_linalg_call), .op = BP_OP_INV, .operand = {s->x, s->to}};
+    return (bp_linalg_call){.struct_size = sizeof(bp_linalg_call), .op = BP_OP_INV, .input = {s->x}, .output = {s->to}};
 }
 
 /* Plans for the first `count` steps; `refused` is the step that no candidate takes. */

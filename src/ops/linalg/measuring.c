@@ -108,11 +108,11 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
         int64_t shape[BP_MAX_NDIM] = {sizes[1], sizes[0], i == 0 ? sizes[0] : RIGHT_SIDES};
         bp_dtype dtype = class->dtype;
         int ndim = 3;
-        if (i >= inputs && bp_linalg_shape(&call, i, &dtype, &ndim, shape) != BP_OK) {
+        if (i >= inputs && bp_linalg_shape(&call, i - inputs, &dtype, &ndim, shape) != BP_OK) {
             continue; /* this mode has no such output */
         }
         bp__sample_tensor_init(&views[i], dtype, ndim, shape, NULL);
-        call.operand[i] = &views[i].tensor;
+        bp__linalg_set(&call, i, &views[i].tensor);
     }
     return bp__linalg_sample(problem, &call);
 }

@@ -92,6 +92,23 @@ static bp_status read_mode(bp__linalg_facts *facts) {
     return BP_OK;
 }
 
+/* Refuses tensors beyond the number of the operation's. */
+static bp_status check_counts(const bp__linalg_entry *entry, const bp_linalg_call *call) {
+    const int outputs = entry->count - entry->inputs;
+    for (int i = entry->inputs; i < BP_LINALG_INPUTS; i++) {
+        if (call->input[i]) {
+            return bp__linalg_fail(entry, BP_E_ARGUMENT, "input[%d] is set; the number of inputs is %d", i,
+                                   entry->inputs);
+        }
+    }
+    for (int i = outputs; i < BP_LINALG_OUTPUTS; i++) {
+        if (call->output[i]) {
+            return bp__linalg_fail(entry, BP_E_ARGUMENT, "output[%d] is set; the number of outputs is %d", i, outputs);
+        }
+    }
+    return BP_OK;
+}
+
 bp_status bp__linalg_parameters(bp__linalg_facts *facts, const bp_linalg_call *call) {
     const bp__linalg_entry *entry = bp__linalg_entry_of(call->op);
     if (!entry) {
@@ -103,12 +120,7 @@ bp_status bp__linalg_parameters(bp__linalg_facts *facts, const bp_linalg_call *c
     BP__TRY(check_flags(entry, call));
     BP__TRY(check_tolerance(entry, "rtol", call->rtol));
     BP__TRY(check_tolerance(entry, "atol", call->atol));
-    for (int i = entry->count; i < BP_LINALG_OPERANDS; i++) {
-        if (call->operand[i]) {
-            return bp__linalg_fail(entry, BP_E_ARGUMENT, "operand %d is set; this operation has %d operands", i,
-                                   entry->count);
-        }
-    }
+    BP__TRY(check_counts(entry, call));
     BP__TRY(read_mode(facts));
     return call->rtol && facts->mode == BP_LSTSQ_GELS
                ? bp__linalg_fail(entry, BP_E_ARGUMENT, "rtol (rcond) is set; the driver gels does not use it")

@@ -28,8 +28,8 @@ typedef struct bp__matrix_power_arguments {
 #define BP__CALL bp__vecdot_arguments
 static const bp_call_field bp__vecdot_fields[] = {
     BP__SIGNED(axis, -1, "the dimension that is summed over; negative: counts from the last one"),
-    BP__TENSOR(a, "any shape but that of a scalar; complex numbers are conjugated"),
-    BP__TENSOR(b, "a shape that broadcasts with that of a"),
+    BP__TENSOR(a, "any shape but a scalar's; complex numbers are conjugated"),
+    BP__TENSOR(b, "a shape that broadcasts with a's"),
     BP__TENSOR(output, "the broadcast shape without the dimension"),
 };
 static const bp__pass bp__vecdot_passes[] = {

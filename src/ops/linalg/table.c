@@ -22,13 +22,13 @@
 #define RULE(index, name, shape, type) RULE_OF(shape, type, false)
 #define OPTIONAL_RULE(index, name, shape, type) RULE_OF(shape, type, true)
 #define FLAG_FIELD(flag) BP__FIELD_OF_##flag,
-#define FIELD_OF(index, name, dims, text)                                                                              \
-    {#name, offsetof(bp_linalg_call, operand[index]), BP_FIELD_TENSOR, 0, NULL, 0, text},
-#define TENSOR_FIELD(index, name, shape, type) FIELD_OF(index, name, shape)
-#define OPERAND(index, name, output, required) {{#name, offsetof(bp_linalg_call, operand[index]), output, required}, 0},
-#define INPUT(index, name, shape, type) OPERAND(index, name, false, true)
-#define OUTPUT(index, name, shape, type) OPERAND(index, name, true, true)
-#define OPTIONAL_OUTPUT(index, name, shape, type) OPERAND(index, name, true, false)
+#define FIELD_OF(member, name, dims, text) {#name, offsetof(bp_linalg_call, member), BP_FIELD_TENSOR, 0, NULL, 0, text},
+#define INPUT_FIELD(index, name, shape, type) FIELD_OF(input[index], name, shape)
+#define OUTPUT_FIELD(index, name, shape, type) FIELD_OF(output[index], name, shape)
+#define OPERAND(member, name, written, required) {{#name, offsetof(bp_linalg_call, member), written, required}, 0},
+#define INPUT(index, name, shape, type) OPERAND(input[index], name, false, true)
+#define OUTPUT(index, name, shape, type) OPERAND(output[index], name, true, true)
+#define OPTIONAL_OUTPUT(index, name, shape, type) OPERAND(output[index], name, true, false)
 
 #define INPUTS(NAME) (0 BP__OF_##NAME(NO_FLAG, ONE, NO_OPERAND, NO_OPERAND, NO_OPERAND))
 #define COUNT(NAME) (0 BP__OF_##NAME(NO_FLAG, ONE, ONE, ONE, ONE))
@@ -71,12 +71,13 @@ static const bp__call_functions functions = {run, plan_call, explain_call};
 static bp_status result_shape(const void *given, bp__call_result *result) {
     bp_linalg_call own;
     const bp_linalg_call *call = read_call(&own, result->described, given);
-    return call ? bp_linalg_shape(call, result->operand, &result->dtype, &result->ndim, result->shape) : BP_E_ARGUMENT;
+    const int index = result->operand - result->pass->info.input_count;
+    return call ? bp_linalg_shape(call, index, &result->dtype, &result->ndim, result->shape) : BP_E_ARGUMENT;
 }
 
 #define DESCRIBED(name, NAME, modes, sentence)                                                                         \
     static const bp_call_field name##_fields[] = {                                                                     \
-        BP__OF_##NAME(FLAG_FIELD, TENSOR_FIELD, TENSOR_FIELD, TENSOR_FIELD, TENSOR_FIELD)};                            \
+        BP__OF_##NAME(FLAG_FIELD, INPUT_FIELD, OUTPUT_FIELD, OUTPUT_FIELD, OUTPUT_FIELD)};                             \
     static const bp__pass name##_passes[] = {                                                                          \
         {{"FORWARD", BP_OP_##NAME, COUNT(NAME), INPUTS(NAME)},                                                         \
          {BP__OF_##NAME(NO_FLAG, INPUT, OUTPUT, OPTIONAL_OUTPUT, OPTIONAL_OUTPUT)}}};                                  \

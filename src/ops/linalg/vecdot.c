@@ -1,5 +1,5 @@
 /* vecdot.c - makes sums of products of vectors from gemm: a row, conjugated, times a column, for each item of a batch.
- * Only the tensors are seen in another way, so that plans and explanations are those of gemm. */
+ * Only the tensors are seen in another way, so that plans and explanations are gemm's. */
 #include "ops/linalg/product_calls.h"
 
 #include "backplane/matmul.h"

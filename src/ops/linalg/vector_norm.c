@@ -17,7 +17,7 @@ typedef struct dim {
 #define FAIL(status, ...) bp__linalg_fail(bp__linalg_entry_of(BP_OP_VECTOR_NORM), status, __VA_ARGS__)
 
 bp_status bp__vector_norm_dims(const bp_linalg_call *call, uint64_t *reduced) {
-    const int rank = call->operand[0]->ndim;
+    const int rank = call->input[0]->ndim;
     *reduced = 0;
     if (rank < 0 || rank > BP_MAX_NDIM) {
         return FAIL(BP_E_ARGUMENT, "A has %d dimensions; it may have up to %d", rank, BP_MAX_NDIM);
@@ -46,7 +46,7 @@ bp_status bp__vector_norm_dims(const bp_linalg_call *call, uint64_t *reduced) {
 
 /* The shape of the result, from a checked A. */
 static int result_shape(const bp_linalg_call *call, uint64_t reduced, int64_t *shape) {
-    const DLTensor *a = call->operand[0];
+    const DLTensor *a = call->input[0];
     int ndim = 0;
     for (int d = 0; d < a->ndim; d++) {
         if (!(reduced >> d & 1)) {
@@ -93,7 +93,7 @@ static int merge(const DLTensor *a, uint64_t reduced, dim *dims) {
 
 static bp_status check_result(const bp_linalg_call *call, uint64_t reduced) {
     int64_t shape[BP_MAX_NDIM];
-    const DLTensor *norm = call->operand[1];
+    const DLTensor *norm = call->output[0];
     int ndim = result_shape(call, reduced, shape);
     if (norm && (norm->ndim != ndim ||
                  (ndim > 0 && norm->shape && memcmp(norm->shape, shape, (size_t)ndim * sizeof *shape) != 0))) {
@@ -133,7 +133,7 @@ static bp_status lower_input(bp__vector_norm *v, const DLTensor *a, uint64_t red
     v->a.ndim = ndim;
     v->a.shape = v->a_shape;
     v->a.strides = v->a_strides;
-    v->call.operand[0] = &v->a;
+    v->call.input[0] = &v->a;
     return BP_OK;
 }
 
@@ -154,11 +154,11 @@ static void lower_result(bp__vector_norm *v, const DLTensor *norm, int rank, uin
     v->norm.ndim = ndim;
     v->norm.shape = v->norm_shape;
     v->norm.strides = v->norm_strides;
-    v->call.operand[1] = &v->norm;
+    v->call.output[0] = &v->norm;
 }
 
 bp_status bp__vector_norm_lower(bp__vector_norm *v, const bp_linalg_call *call, bool data_optional) {
-    const DLTensor *a = call->operand[0], *norm = call->operand[1];
+    const DLTensor *a = call->input[0], *norm = call->output[0];
     uint64_t reduced;
     v->call = *call;
     BP__TRY(bp__tensor_check(a, "A", data_optional));
@@ -178,16 +178,16 @@ bp_status bp__vector_norm_shape(const bp_linalg_call *call, bp_dtype *dtype, int
     bp_linalg_call inputs = *call;
     uint64_t reduced;
     int unused;
-    inputs.operand[1] = NULL;
+    inputs.output[0] = NULL;
     BP__TRY(bp__linalg_parameters(&facts, &inputs));
-    BP__TRY(bp__tensor_check(call->operand[0], "A", true));
+    BP__TRY(bp__tensor_check(call->input[0], "A", true));
     BP__TRY(bp__vector_norm_dims(call, &reduced));
     if (!bp__vector_norm_scattered(&inputs)) {
         BP__TRY(bp__vector_norm_lower(&lowered, &inputs, true));
         facts.call = &lowered.call;
         BP__TRY(bp__linalg_inputs(&facts, true));
     }
-    facts.dtype = bp_dtype_from_dlpack(call->operand[0]->dtype);
+    facts.dtype = bp_dtype_from_dlpack(call->input[0]->dtype);
     int64_t batch[BP_MAX_NDIM];
     bp__linalg_output(&facts, 1, dtype, &unused, batch);
     *ndim = result_shape(call, reduced, shape);
@@ -195,7 +195,7 @@ bp_status bp__vector_norm_shape(const bp_linalg_call *call, bp_dtype *dtype, int
 }
 
 bool bp__vector_norm_scattered(const bp_linalg_call *call) {
-    const DLTensor *a = call->operand[0];
+    const DLTensor *a = call->input[0];
     dim dims[BP_MAX_NDIM];
     uint64_t reduced;
     bp_dtype dtype = a ? bp_dtype_from_dlpack(a->dtype) : BP_DTYPE_NONE;
@@ -204,7 +204,7 @@ bool bp__vector_norm_scattered(const bp_linalg_call *call) {
 }
 
 bp_status bp__vector_norm_copied(const bp_linalg_call *call) {
-    const DLTensor *a = call->operand[0], *norm = call->operand[1];
+    const DLTensor *a = call->input[0], *norm = call->output[0];
     DLManagedTensorVersioned *copy;
     bp_linalg_call of_copy = *call;
     BP__TRY(bp__tensor_check(a, "A", false));
@@ -225,7 +225,7 @@ bp_status bp__vector_norm_copied(const bp_linalg_call *call) {
     }
     BP__TRY(bp_tensor_empty(&copy, bp_dtype_from_dlpack(a->dtype), a->ndim, a->shape, strides));
     bp_status status = bp_tensor_copy(&copy->dl_tensor, a);
-    of_copy.operand[0] = &copy->dl_tensor;
+    of_copy.input[0] = &copy->dl_tensor;
     status = status == BP_OK ? bp__linalg_run(&of_copy, false) : status;
     copy->deleter(copy);
     return status;

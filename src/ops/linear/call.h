@@ -1,4 +1,4 @@
-/* call.h - describes the call of a linear layer: its fields, and the operands of each pass. Its plans are those of the
+/* call.h - describes the call of a linear layer: its fields, and the operands of each pass. Its plans are plans of the
  * convolution that it is. */
 #ifndef BP_OPS_LINEAR_CALL_H
 #define BP_OPS_LINEAR_CALL_H

@@ -35,7 +35,7 @@ static bp_status check_rank(const DLTensor *tensor, const char *name, int least,
                           least == most ? "" : "at least ", least);
 }
 
-/* Checks the number of elements in a row, which must be that of a row or a column of the weight. */
+/* Checks the number of elements in a row, which must be the same as in a row or a column of the weight. */
 static bp_status check_rows(const DLTensor *tensor, const char *name, const char *of_weight, int64_t elements) {
     const int64_t given = tensor->shape[tensor->ndim - 1];
     return given == elements
@@ -100,7 +100,7 @@ static bp_status check_shapes(const layer *l, bp_linear_pass pass) {
     return BP_OK;
 }
 
-/* Collects the leading dimensions of the input without those of size 1, and merges neighbours. Without rows there is
+/* Collects the leading dimensions of the input except of size 1, and merges neighbours. Without rows there is
  * one, of size 0.
  */
 static void collect(rows *r, const DLTensor *tensor, const int64_t *input, const int64_t *output) {

@@ -8,7 +8,7 @@
 
 /* The shape of an operand (bp__call_operand.shape). */
 typedef enum bp__batch_norm_shape {
-    BP__NORM_IMAGE,   /* that of the input */
+    BP__NORM_IMAGE,   /* the shape of the input */
     BP__NORM_CHANNELS /* one element for each channel */
 } bp__batch_norm_shape;
 

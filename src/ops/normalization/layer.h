@@ -7,7 +7,7 @@
 
 /* The shape of an operand (bp__call_operand.shape). */
 typedef enum bp__layer_shape {
-    BP__LAYER_IMAGE,  /* that of the input */
+    BP__LAYER_IMAGE,  /* the shape of the input */
     BP__LAYER_WEIGHT, /* an element for each weight */
     BP__LAYER_ROWS    /* an element for each row */
 } bp__layer_shape;

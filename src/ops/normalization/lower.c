@@ -4,7 +4,7 @@
 
 #include "tensor/internal.h"
 
-/* Writes the strides of items and positions, right-aligned, and that of the channels; 0 for sizes of 1. */
+/* Writes the strides of items and positions, right-aligned, and the stride of the channels; 0 for sizes of 1. */
 static void image_strides(const DLTensor *tensor, int64_t *channel, int64_t stride[BP_MAX_NORM_NDIM]) {
     int64_t strides[BP_MAX_NDIM];
     bp__tensor_strides(tensor, strides);

@@ -25,7 +25,7 @@ static const bp__pass bp__reduce_passes[] = {
 static const bp_call_field bp__softmax_fields[] = {
     BP__SOFTMAX_KIND,
     BP__SOFTMAX_AXIS,
-    BP__TENSOR(input, "any shape but that of a scalar"),
+    BP__TENSOR(input, "any shape but a scalar's"),
     BP__TENSOR(output, "the shape of the input"),
 };
 static const bp__pass bp__softmax_passes[] = {

@@ -1,5 +1,5 @@
 /* lower.c - converts a checked call of a reduction or of softmax to its problem. Results do not depend on the order of
- * dimensions, except those of ARGMAX and ARGMIN, so dimensions are sorted and merged. */
+ * dimensions, except the results of ARGMAX and ARGMIN, so dimensions are sorted and merged. */
 #include "ops/reduce/reduce.h"
 
 #include "tensor/internal.h"
@@ -8,7 +8,7 @@ static int64_t magnitude(int64_t stride) {
     return stride < 0 ? -stride : stride;
 }
 
-/* Appends a dimension to those of the problem from `first` on: before those with smaller strides if `sorted`. */
+/* Appends a dimension to the problem's, from `first` on: before those with smaller strides if `sorted`. */
 static void insert(bp_reduce_problem *p, int first, bool sorted, const int64_t values[4]) {
     int64_t *const lists[] = {p->size, p->x, p->y, p->z};
     int at = p->ndim++;

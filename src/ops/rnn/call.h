@@ -36,7 +36,7 @@ static const bp_call_field bp__rnn_fields[] = {
     BP__TENSOR(bias_hh_gradient, "gradient by bias_hh"),
 };
 
-/* The shape of an operand is that of its bp_rnn_tensor. The pass of inference has the reserve as an operand, but no
+/* The number of an operand's shape is its bp_rnn_tensor. The pass of inference has the reserve as an operand, but no
  * call gives it. */
 #define FORWARD(name)                                                                                                  \
     {                                                                                                                  \

@@ -21,7 +21,7 @@ static const bp__pass *pass_of(bp_rnn_pass pass) {
     return bp__rnn_pass(&call);
 }
 
-/* Computes output and reserve, which must be those of the other inputs. */
+/* Computes output and reserve, which must belong to the other inputs. */
 static bp_status compute_forward(const bp__trial *trial) {
     const bp__pass *forward = pass_of(BP_RNN_TRAINING), *backward = pass_of(BP_RNN_BACKWARD);
     bp_problem problem = *trial->problem;

@@ -28,7 +28,7 @@ bp_status bp__rnn_check(const bp__rnn *rnn, bool data_optional);
 /* Writes the shape of a tensor, with the dimension of the directions. Returns its rank. */
 int bp__rnn_shape(const bp__rnn *rnn, bp_rnn_tensor which, int64_t *shape);
 bp_dtype bp__rnn_dtype(const bp__rnn *rnn, bp_rnn_tensor which);
-/* Returns whether the first dimension of a tensor is that of the directions. */
+/* Returns whether the first dimension of a tensor has the directions. */
 bool bp__rnn_has_directions(bp_rnn_tensor which);
 
 /* Fills a zeroed problem. */

@@ -2,8 +2,8 @@
  * type.
  *
  * One macro defines each thunk twice: as the call that run.c makes, and as a complete run function. Plans that need
- * only that call use the latter, so that a reused plan costs little more than a direct call. The Fortran interface is
- * the same for all element types, because it passes only addresses.
+ * only that call use the run function, so that a reused plan costs little more than a direct call. The Fortran
+ * interface is the same for all element types, because it passes only addresses.
  */
 #include "providers/blas/blas.h"
 

@@ -1,7 +1,7 @@
 /* cost.c - estimates the time of a call. The estimates only rank libraries; they are not predictions.
  *
- * gemm: a fixed cost, the arithmetic at the rate of the library's kernel set, and a cost for each element. That of C
- * dominates if k is small, that of A and B if m or n is small. gemv: a fixed cost and one for each element of the
+ * gemm: a fixed cost, the arithmetic at the rate of the library's kernel set, and a cost for each element. The cost of
+ * C dominates if k is small, the cost of A and B if m or n is small. gemv: a fixed cost and one for each element of the
  * matrix, which is higher if the matrix does not fit the cache.
  */
 #include "providers/blas/blas.h"

@@ -21,8 +21,8 @@ static char letter_of(bp_dtype dtype) {
     }
 }
 
-/* Finds a routine of the C interface. Its suffix is that of the Fortran name without one of the underscores around it:
- * dgemm_ and cblas_dgemm, dgemm_64_ and cblas_dgemm64_ (OpenBLAS) or cblas_dgemm_64 (MKL). */
+/* Finds a routine of the C interface. Its suffix is the suffix of the Fortran name without one of the underscores
+ * around it: dgemm_ and cblas_dgemm, dgemm_64_ and cblas_dgemm64_ (OpenBLAS) or cblas_dgemm_64 (MKL). */
 static void *find_c_routine(const bp__driver *driver, const char *name, char *symbol, size_t size) {
     const char *suffix = driver->library->suffix;
     int length = (int)strlen(suffix);
@@ -82,7 +82,7 @@ static unsigned c_transform(char letter) {
     return letter == 'N' ? BP__BLAS_AS_IS : letter == 'T' ? BP__BLAS_TRANSPOSE : BP__BLAS_CONJUGATE_TRANSPOSE;
 }
 
-/* Fixes the integer arguments. gemv takes the sizes of the stored matrix, gemm those of the product. */
+/* Fixes the integer arguments. gemv takes the sizes of the stored matrix, gemm the sizes of the product. */
 static void fix_arguments(bp__blas_plan *plan, int bits) {
     const bp__blas_route *route = &plan->route;
     bool is_transposed = route->kind == BP__BLAS_GEMV && route->first.transform != 'N';

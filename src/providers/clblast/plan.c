@@ -45,7 +45,7 @@ static bp_status fail(const plan *p, int status) {
 
 /* ---- Runs ---- */
 
-/* Sets the offsets of a call to those of item `number` of the iterated dimensions. */
+/* Sets the offsets of a call to the offsets of item `number` of the iterated dimensions. */
 static void seek(const plan *p, size_t number, const size_t start[3], bp__clblast_call *call) {
     call->at_a = start[0];
     call->at_b = start[1];

@@ -136,7 +136,7 @@ void bp__driver_enforce_policy(const bp__driver *driver, const bp_policy *policy
 int bp__driver_callers(const bp__driver *driver, const bp_policy *policy);
 /* Returns the thread setup of such calls: the library is on one thread. */
 bp__thread_setup bp__driver_thread_policy_shared(const bp__driver *driver, const bp_policy *policy);
-/* Derives a plan's setup from that of a verdict, with the count that the library grants. The library must be loaded. */
+/* Derives a plan's setup from a verdict's, with the count that the library grants. The library must be loaded. */
 bp__thread_setup bp__driver_thread_policy_plan(bp__driver *driver, const bp__thread_setup *judged);
 
 /* Begin and end a plan's calls of the library, in each thread that makes some. begin returns the argument of end. */
@@ -151,7 +151,7 @@ bool bp__driver_stops(bp__driver *driver, const bp__thread_setup *setup, bp_op o
 static inline bool bp__driver_has_pool(const bp__driver *driver) {
     return driver->family->setter == BP__DRIVER_SET_OPENBLAS;
 }
-/* Finds the threads of a call, whose setup is that of the plan. Sets one thread if the process cannot start more, and
+/* Finds the threads of a call, whose setup is the plan's. Sets one thread if the process cannot start more, and
  * fails if the number cannot change. */
 bp_status bp__driver_find_threads(bp__driver *driver, bp__thread_setup *setup);
 /* Whether the call surely starts no thread. */
@@ -161,7 +161,7 @@ static inline bool bp__driver_starts_none(bp__driver *driver, const bp__thread_s
            ((unsigned)pool == bp__driver_forks() && setup->threads > 0 && (unsigned)setup->threads <= pool >> 32);
 }
 /* Finds out before a call whether the library is usable and can have its threads, and writes the setup of this call:
- * that of the plan, or one with one thread if the process cannot start more. begin, end and stops take it. Errors:
+ * the plan's setup, or one with one thread if the process cannot start more. begin, end and stops take it. Errors:
  * BP_E_FORKED; BP_E_NO_MEMORY: the library would start threads that the process cannot start. */
 static inline bp_status bp__driver_admit(bp__driver *driver, const bp__thread_setup *planned, bp__thread_setup *now) {
     *now = *planned;

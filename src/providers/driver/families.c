@@ -97,7 +97,8 @@ static const struct {
 const bp__driver_family *bp__driver_family_of(const bp_library_info *library) {
     const bp__driver_family *entry = families;
     if ((library->kinds & BP_LIB_LAPACK) && !(library->kinds & (BP_LIB_BLAS | BP_LIB_CBLAS))) {
-        /* Its threads are those of the BLAS that it was linked to, which the loader chooses when the library is opened.
+        /* It runs on the threads of the BLAS that it was linked to, which the loader chooses when the library is
+         * opened.
          */
         return &families[sizeof families / sizeof families[0] - 1];
     }

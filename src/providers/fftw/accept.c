@@ -28,7 +28,7 @@ static void refuse(bp_verdict *verdict, bp_reason reason, const char *format, ..
 static bool takes_type(const bp__fftw_instance *instance, const bp_problem *problem, bp_verdict *verdict) {
     uint32_t own = instance->single ? BP_C64 : BP_C128;
     if (instance->role == BP__FFTW_WIDER) {
-        refuse(verdict, BP_REASON_DTYPE, "its element type is wider than that of any tensor");
+        refuse(verdict, BP_REASON_DTYPE, "its element type is wider than any tensor's");
     } else if (problem->dtype != own) {
         refuse(verdict, BP_REASON_DTYPE, "it transforms %s; another library has the other precision",
                instance->single ? "f32 and c64 only" : "f64 and c128 only");

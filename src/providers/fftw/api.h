@@ -1,5 +1,5 @@
 /* api.h - lists the FFTW functions that the provider calls, also for the test that compares them with an installed
- * fftw3.h. The names are those of the library without their prefix, fftw_ or fftwf_.
+ * fftw3.h. The names are the library's without their prefix, fftw_ or fftwf_.
  *
  * X(name, result, arguments) is in terms of a plan, a dimension, a real and a complex element. The test substitutes the
  * library's own types; the provider uses untyped addresses, so that one table of pointers serves both precisions.

@@ -1,6 +1,6 @@
 /* wisdom.c - keeps FFTW's measurements, its wisdom, between processes.
  *
- * Wisdom depends on which solvers are registered, so that of a library with threads has another name. FFTW ignores
+ * Wisdom depends on which solvers are registered, so wisdom of a library with threads has another name. FFTW ignores
  * wisdom of another version. */
 #include "providers/fftw/fftw.h"
 

@@ -17,7 +17,7 @@ void bp__lapack_factor_either(const bp__lapack_plan *plan, bp__lapack_item *item
 void bp__lapack_getrs(const bp__lapack_plan *plan, char trans, const bp__lapack_view *factors, const void *a,
                       const void *pivots, const bp__lapack_view *x, void *b, int64_t *info);
 
-/* Write the pivots of a factorization, operand 2; and convert those of a solution, operand 1, which were checked
+/* Write the pivots of a factorization, operand 2; and convert the pivots of a solution, operand 1, which were checked
  * before, to the library's integers. */
 void bp__lapack_write_pivots(const bp__lapack_plan *plan, const bp__lapack_item *item, const void *pivots);
 void bp__lapack_read_pivots(const bp__lapack_plan *plan, const bp__lapack_item *item, void *pivots);

@@ -148,9 +148,9 @@ struct bp__lapack_item {
     bp__lapack_worker *worker;
     int64_t number;                    /* index in the batch */
     char *operand[BP_LINALG_OPERANDS]; /* addresses of this item; NULL: absent */
-    bool again[BP_LINALG_OPERANDS];    /* the address is that of the previous item, which was computed successfully */
+    bool again[BP_LINALG_OPERANDS];    /* the address is the previous item's, which was computed successfully */
     char *scratch;
-    bool transposed; /* set by the operation: the factors in scratch are those of the transpose */
+    bool transposed; /* set by the operation: scratch has the factors of the transpose */
 };
 
 /* Returns whether the call must end between two calls of the library. run() then returns BP_E_CANCELLED. The library's

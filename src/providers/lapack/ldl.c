@@ -1,7 +1,7 @@
 /* ldl.c - computes ldl_factor and ldl_solve: factors of symmetric and Hermitian matrices that are not positive
  * definite.
  *
- * The results are those of the letter L. The library sees row-major memory as the transposed matrix, whose factors with
+ * The results are as with the letter L. The library sees row-major memory as the transposed matrix, whose factors with
  * the letter U are other ones, so that such operands are copied. */
 #include "providers/lapack/factor.h"
 #include "providers/lapack/operations.h"

@@ -86,8 +86,8 @@ static void factor_once(const bp__lapack_plan *plan, bp__lapack_item *item, int6
     }
 }
 
-/* Solves with the factors. info stays that of the factorization, because with a zero on the diagonal the solution is
- * infinite or NaN. An illegal argument is reported. */
+/* Solves with the factors. info stays as the factorization wrote it, because with a zero on the diagonal the solution
+ * is infinite or NaN. An illegal argument is reported. */
 static void solve_with(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t *info) {
     const bp__lapack_view *a = &plan->view[FACTOR_VIEW], *x = &plan->view[SOLUTION_VIEW];
     int64_t result = 0;

@@ -35,8 +35,8 @@ typedef struct bp__mkl_call {
 } bp__mkl_call;
 
 /* A transform as one or two stages. If the input of a complex-to-real transform is not symmetric, MKL's result of
- * several dimensions differs from that of other libraries. So the first stage transforms all dimensions but the last
- * into scratch memory, and the second transforms the last one. */
+ * several dimensions differs from the result of other libraries. So the first stage transforms all dimensions but the
+ * last into scratch memory, and the second transforms the last one. */
 typedef struct bp__mkl_route {
     bool single;
     int stages;

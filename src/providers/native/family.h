@@ -21,7 +21,7 @@ const struct bp__native_kernels *bp__native_bf16_kernels(const bp_host *host, co
 
 /* bp__native_<family> for each family, defined in its folder. */
 #define X(unused, family, ...) extern const bp__native_family bp__native_##family;
-BP_OLDER_FAMILY_MAP(X, ) BP_FAMILY_MAP(X, )
+BP_FAMILY_MAP(X, )
 #undef X
 
 #endif

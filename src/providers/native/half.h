@@ -78,12 +78,51 @@ BITS_VECTOR(16)
 #define BF16_LOAD_S(from) SHIFTED(from, 4)
 #endif
 
+/* f16 by integer operations on vectors, for processors without conversions. They take less code than branches for each
+ * lane, and are faster. */
+#define F16_VECTOR(lanes)                                                                                              \
+    typedef float floats_##lanes __attribute__((vector_size(4 * lanes)));                                              \
+    typedef int32_t integers_##lanes __attribute__((vector_size(4 * lanes)));                                          \
+    INLINE float_bits_##lanes choose_bits_##lanes(integers_##lanes flags, float_bits_##lanes a,                        \
+                                                  float_bits_##lanes b) {                                              \
+        return ((float_bits_##lanes)flags & a) | (~(float_bits_##lanes)flags & b);                                     \
+    }                                                                                                                  \
+    INLINE floats_##lanes widen_f16_##lanes(const void *from) {                                                        \
+        const float_bits_##lanes x = __builtin_convertvector(*(const half_bits_##lanes *)from, float_bits_##lanes);    \
+        const float_bits_##lanes exponent = x & 0x7c00u, mantissa = x & 0x3ffu, sign = (x & 0x8000u) << 16;            \
+        const float_bits_##lanes quiet = (float_bits_##lanes)(mantissa != 0) & 0x400000u;                              \
+        const floats_##lanes tiny = __builtin_convertvector((integers_##lanes)mantissa, floats_##lanes) * 0x1p-24f;    \
+        const float_bits_##lanes normal = ((x & 0x7fffu) << 13) + (112u << 23);                                        \
+        const float_bits_##lanes special = 0x7f800000u | mantissa << 13 | quiet;                                       \
+        const float_bits_##lanes finite =                                                                              \
+            choose_bits_##lanes((integers_##lanes)(exponent == 0), (float_bits_##lanes)tiny, normal);                  \
+        return (floats_##lanes)(sign | choose_bits_##lanes((integers_##lanes)(exponent == 0x7c00u), special, finite)); \
+    }                                                                                                                  \
+    INLINE void narrow_f16_##lanes(void *to, floats_##lanes x) {                                                       \
+        const integers_##lanes bits = (integers_##lanes)x & 0x7fffffff;                                                \
+        const float_bits_##lanes b = (float_bits_##lanes)bits, sign = (float_bits_##lanes)x >> 16 & 0x8000u;           \
+        const float_bits_##lanes nan = 0x7e00u | (b >> 13 & 0x3ffu);                                                   \
+        const float_bits_##lanes tiny = (float_bits_##lanes)((floats_##lanes)bits + 0.5f) - 0x3f000000u;               \
+        const float_bits_##lanes normal = (b + 0xfffu + (b >> 13 & 1u) - (112u << 23)) >> 13;                          \
+        const float_bits_##lanes large =                                                                               \
+            choose_bits_##lanes(bits > 0x7f800000, nan, (float_bits_##lanes){0} + 0x7c00u);                            \
+        const float_bits_##lanes finite = choose_bits_##lanes(bits < 0x38800000, tiny, normal);                        \
+        const float_bits_##lanes half = sign | choose_bits_##lanes(bits >= 0x47800000, large, finite);                 \
+        *(half_bits_##lanes *)to = __builtin_convertvector(half, half_bits_##lanes);                                   \
+    }
+
 #if VECTOR_BYTES == 64 && defined(__AVX512F__)
 #define F16_LOAD_V(from) _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(from)))
 #define F16_LOAD_S(from) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(from)))
 #elif VECTOR_BYTES == 32 && defined(__F16C__)
 #define F16_LOAD_V(from) _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(from)))
 #define F16_LOAD_S(from) _mm_cvtph_ps(_mm_loadl_epi64((const __m128i *)(const void *)(from)))
+#elif VECTOR_BYTES == 16
+F16_VECTOR(4)
+#define F16_LOAD_V(from) widen_f16_4(from)
+#define F16_LOAD_S(from) widen_f16_4(from)
+#define F16_STORE_V(to, x) narrow_f16_4(to, x)
 #endif
+#undef F16_VECTOR
 
 #endif

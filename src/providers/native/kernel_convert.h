@@ -16,6 +16,8 @@ INLINE void store_vector_f16(void *to, vector_f32 x) {
     _mm256_storeu_si256(to, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
 #elif VECTOR_BYTES == 32 && defined(__F16C__)
     _mm_storeu_si128(to, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+#elif defined(F16_STORE_V)
+    F16_STORE_V(to, x);
 #else
     uint16_t half[VECTOR_BYTES / 4];
     for (int i = 0; i < VECTOR_BYTES / 4; i++) {
@@ -27,11 +29,17 @@ INLINE void store_vector_f16(void *to, vector_f32 x) {
 
 INLINE void store_vector_bf16(void *to, vector_f32 x) {
     typedef uint32_t bits_of_vector __attribute__((vector_size(VECTOR_BYTES)));
-    typedef uint16_t halves __attribute__((vector_size(VECTOR_BYTES / 2)));
     const bits_of_vector bits = (bits_of_vector)x, nan = (bits_of_vector)(x != x);
     const bits_of_vector rounded = (bits + 0x7fffu + (bits >> 16 & 1u)) >> 16, quiet = bits >> 16 | 0x40u;
-    const halves half = __builtin_convertvector((nan & quiet) | (~nan & rounded), halves);
-    memcpy(to, &half, sizeof half);
+    const bits_of_vector half = (nan & quiet) | (~nan & rounded);
+#if VECTOR_BYTES == 32 && defined(__AVX2__)
+    const __m256i packed = _mm256_packus_epi32((__m256i)half, (__m256i)half); /* of each half of the register */
+    _mm_storeu_si128(to, _mm256_castsi256_si128(_mm256_permute4x64_epi64(packed, 0x08)));
+#else
+    typedef uint16_t halves __attribute__((vector_size(VECTOR_BYTES / 2)));
+    const halves narrow = __builtin_convertvector(half, halves);
+    memcpy(to, &narrow, sizeof narrow);
+#endif
 }
 
 /* doubles() converts all lanes, in their order. */

@@ -1,6 +1,6 @@
 /* kernel_lanes.h - template: reads and writes the lanes of vectors, contiguous or strided, for one floating type.
- * Parameters: those of kernel_each_type.h. Kernels that include it are functions of tiles: up to TILE vectors side by
- * side, whose lanes are all contiguous, or one vector of which the first lanes are used. */
+ * Parameters: as in kernel_each_type.h. Kernels that include it are functions of tiles: up to TILE vectors side by
+ * side, whose lanes are all contiguous, or one vector whose first lanes are used. */
 typedef IN NAME(element) __attribute__((may_alias));
 typedef REAL NAME(number) __attribute__((may_alias));
 
@@ -55,7 +55,7 @@ INLINE VECTOR NAME(read)(const NAME(number) * from, bool whole, int lanes) {
     return x;
 }
 
-/* Adds sums in f64 to those of the lanes. */
+/* Adds sums in f64 to the sums of the lanes. */
 INLINE void NAME(add_sums)(double *to, const vector_f64 *from, bool whole, int lanes) {
     if (whole) {
         UNROLL

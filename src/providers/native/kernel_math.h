@@ -3,8 +3,8 @@
  * no branches, and no lane depends on another one. Without fused multiply-add they keep their error bounds, but results
  * differ in the last bits.
  *
- * An ulp is the distance of the two numbers of the type next to the result, at least that of denormal numbers. The
- * bounds are tested in tests/elementwise/test_functions.c. */
+ * An ulp is the distance of the two numbers of the type next to the result, at least the distance of denormal numbers.
+ * The bounds are tested in tests/elementwise/test_functions.c. */
 #ifndef BP_NATIVE_KERNEL_MATH_H
 #define BP_NATIVE_KERNEL_MATH_H
 

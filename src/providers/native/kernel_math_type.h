@@ -35,15 +35,15 @@ INLINE V MATH(polynomial)(const MATH_REAL *term, int count, V x) {
 }
 #define POLYNOMIAL(terms, x) MATH(polynomial)(terms, (int)(sizeof terms / sizeof *terms), x)
 
-/* 2 to a power, of which x + MAGIC is given. */
+/* 2 to a power x, given as x + MAGIC. */
 INLINE V MATH(exponent)(V shifted) {
     return (V)(((BITS)shifted + BIAS) << MANTISSA);
 }
 
 /* e^x of x that is at most a few rounding errors above 0, for weights of softmax: with an error below 1 ulp, to which
- * the rounding of ln 2 adds |x| times its relative error, and without fused multiply-add that of a product. x is split
- * into n ln 2 and a rest from -0.35 to 0.35; n becomes the exponent of the result. Results are 0 where n is below
- * LEAST_EXPONENT, because the exponent's bits are 0 there. NaN stays NaN. */
+ * the rounding of ln 2 adds |x| times its relative error, and without fused multiply-add the rounding of a product. x
+ * is split into n ln 2 and a rest from -0.35 to 0.35; n becomes the exponent of the result. Results are 0 where n is
+ * below LEAST_EXPONENT, because the exponent's bits are 0 there. NaN stays NaN. */
 INLINE V MATH(weight)(V x) {
     static const MATH_REAL term[] = {WEIGHT_TERMS};
     const double ln2 = 0.69314718055994530942;

@@ -1,5 +1,5 @@
 /* api.h - lists the oneDNN functions that the provider calls, also for the test that compares them with an installed
- * dnnl.h. The names are those of the library without their prefix, dnnl_.
+ * dnnl.h. The names are the library's without their prefix, dnnl_.
  *
  * X(name, result, arguments) is in terms of the library's handles: ENGINE, STREAM, MD (a description of memory),
  * MEMORY, PD (a description of a primitive), PRIMITIVE, ATTR, OPS (operations that follow the primitive), and ARG. The
@@ -84,7 +84,7 @@ enum {
     BP__ONEDNN_CPU = 1,       /* engine kind */
     BP__ONEDNN_IN_ORDER = 1,  /* stream flag */
     BP__ONEDNN_ANY = 1,       /* format tag: the library's choice */
-    BP__ONEDNN_SAME_TYPE = 0, /* data types: that of the result */
+    BP__ONEDNN_SAME_TYPE = 0, /* data types: the type of the result */
     BP__ONEDNN_F16 = 1,
     BP__ONEDNN_BF16 = 2,
     BP__ONEDNN_F32 = 3,

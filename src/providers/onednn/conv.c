@@ -5,8 +5,9 @@
 
 #define WEIGHT 2u /* bit of the operand that can be packed */
 
-/* Of a call on several threads: while they wait, the threads of an OpenMP runtime and those of other operations keep
- * each other from running. In a network that alternates between both this took more than a millisecond for each call.
+/* Of a call on several threads: while they wait, the threads of an OpenMP runtime and the threads of other operations
+ * keep each other from running. In a network that alternates between both this took more than a millisecond for each
+ * call.
  */
 #define TEAM_NS 50000
 

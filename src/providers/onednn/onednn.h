@@ -42,8 +42,8 @@ typedef struct bp__onednn_operand {
     bp__onednn_tensor tensor;
 } bp__onednn_operand;
 
-/* Places of operands in a call. The image of a gradient is SOURCE although it may be written. From ITER on: those of
- * recurrent layers; normalization has its statistics there. */
+/* Places of operands in a call. The image of a gradient is SOURCE although it may be written. From ITER on: the places
+ * of recurrent layers; normalization has its statistics there. */
 enum {
     BP__ONEDNN_SOURCE,
     BP__ONEDNN_WEIGHT,
@@ -178,7 +178,7 @@ int bp__onednn_describe_primitive(bp__onednn_plan *plan, void *const *operand, v
 
 /* Returns the bytes of a staged operand. */
 size_t bp__onednn_staged_bytes(const bp__onednn_operand *operand);
-/* Writes a staged operand to `to`. `operands` are those of the problem. */
+/* Writes a staged operand to `to`. `operands` are the operands of the problem. */
 void bp__onednn_stage(const bp__onednn_plan *plan, int place, const bp_operand *operands, void *to);
 /* Writes a staged weight, which is at `from`. */
 void bp__onednn_stage_weight(const bp__onednn_plan *plan, int place, const void *from, void *to);

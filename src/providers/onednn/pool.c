@@ -1,7 +1,7 @@
 /* pool.c - describes averages of windows and their gradients to oneDNN, and estimates their time.
  *
  * Its maxima are not offered: they ignore NaN, which pool.h lets win, and the places that they keep for the gradient
- * are not those of `indices`. */
+ * are not what `indices` has. */
 #include "providers/onednn/onednn.h"
 
 #include <string.h>

@@ -20,7 +20,7 @@ static bool set_matrix(bp__onednn_tensor *t, int64_t rows, int64_t columns, int6
     return by_rows || by_columns;
 }
 
-/* Adds the dimensions of the batch; the library broadcasts those of size 1. */
+/* Adds the dimensions of the batch; the library broadcasts dimensions of size 1. */
 static void set_batch(bp__onednn_tensor *t, const bp_gemm_problem *g, const int64_t *stride) {
     for (int i = 0; i < g->batch_ndim; i++) {
         t->size[i] = stride[i] == 0 ? 1 : g->batch_shape[i];

@@ -10,7 +10,7 @@ static const char *why_not(const bp_problem *problem) {
         return "its layers are offered in f32 only, because it rounds the states of other types in each step";
     }
     if (problem->op != BP_OP_RNN) {
-        return "its gradients read another reserve than that of TRAINING";
+        return "its gradients read another reserve than TRAINING writes";
     }
     if (p->tensor[BP_RNN_RESERVE].dtype && (p->mode == BP_RNN_LSTM || p->mode == BP_RNN_GRU)) {
         return "it writes no reserve for the gradients of other providers";
@@ -46,7 +46,7 @@ static bool set_sequence(bp__onednn_operand *o, int argument, bp_rnn_tensor whic
     if (!has_rows(t)) {
         return false;
     }
-    /* With rows at equal distances the library multiplies those of all steps at once. */
+    /* With rows at equal distances the library multiplies the rows of all steps at once. */
     t->stride[1] = t->size[1] > 1 ? t->stride[1] : t->size[0] > 1 ? t->stride[0] : columns;
     t->stride[0] = t->size[0] > 1 ? t->stride[0] : t->stride[1] * t->size[1];
     return true;
@@ -73,7 +73,7 @@ static bool set_state(bp__onednn_call *call, int place, int argument, bp_rnn_ten
     return has_rows(&o->tensor) && (!layout->dtype || units == 1 || layout->stride[2] == 1);
 }
 
-/* Describes a weight of a gate's rows, of which our memory has the columns next to each other. It is copied if it is
+/* Describes a weight of a gate's rows, whose columns are next to each other in our memory. It is copied if it is
  * not compact, or its gates are in another order. */
 static void set_weight(bp__onednn_call *call, int place, int argument, bp_rnn_tensor which, const bp_rnn_problem *p,
                        int64_t gates, int64_t rows, int64_t columns) {

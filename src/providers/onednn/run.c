@@ -84,7 +84,7 @@ static int convert(const bp__onednn_plan *plan, const bp__onednn_run *run, int p
     return error ? error : plan->api.primitive_execute(plan->conversion[place].primitive, run->stream, 2, args);
 }
 
-/* Sets an address unless it is that of the last run, to save a call of the library. */
+/* Sets an address unless it is the address of the last run, to save a call of the library. */
 static int set_address(const bp__onednn_plan *plan, void *memory, void **last, void *address) {
     if (*last == address) {
         return 0;
@@ -243,7 +243,7 @@ bp_status bp__onednn_pack(const bp_prepared *self, int operand, const bp_operand
     const bp_host *host = plan->driver->host;
     int place = 0;
     while (!(plan->call.own >> place & 1) || plan->call.operand[place].index != operand) {
-        place++; /* dispatch only passes those of `packs` */
+        place++; /* dispatch only passes operands in `packs` */
     }
     if (bp__driver_forked(plan->driver)) {
         return bp__driver_fail_forked(plan->driver);

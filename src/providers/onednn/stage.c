@@ -1,5 +1,5 @@
 /* stage.c - prepares what a recurrent layer of oneDNN reads and no tensor of the caller has: the sum of both biases,
- * weights whose rows or gates are in another order, and states of which the caller has only one. */
+ * weights whose rows or gates are in another order, and both states where the caller has only one. */
 #include "providers/onednn/onednn.h"
 
 #include <string.h>

@@ -33,7 +33,7 @@ double bp__onednn_rate(const bp__driver *driver) {
 }
 
 /* Gives dimensions of size 1 the stride that a compact tensor would have, which oneDNN expects. `last`: the channels
- * follow the positions. Returns whether all strides are those of that layout. */
+ * follow the positions. Returns whether all strides belong to that layout. */
 static bool is_compact(bp__onednn_tensor *t, bool last) {
     int64_t step = 1;
     bool compact = true;

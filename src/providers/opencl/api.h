@@ -1,5 +1,5 @@
 /* api.h - declares the types, functions and constants of OpenCL 1.2 that we use, also for the test that compares them
- * with an installed CL/cl.h. Types have OpenCL's names, so that they are the same types as those of its header. */
+ * with an installed CL/cl.h. Types have OpenCL's names, so that they are the same types as in its header. */
 #ifndef BP_PROVIDERS_OPENCL_API_H
 #define BP_PROVIDERS_OPENCL_API_H
 

@@ -16,7 +16,7 @@ typedef struct bp__cl_factors {
 bool bp__cl_contraction_divide(bp__cl_walk *walk, uint32_t dtype, const bp_device_info *facts);
 size_t bp__cl_contraction_workspace(const bp__cl_walk *walk, uint32_t dtype);
 
-/* Adds the kernels to a plan. The type is that of A, B and C. The operands of the call are A, B and C, or A and C
+/* Adds the kernels to a plan. The type is the type of A, B and C. The operands of the call are A, B and C, or A and C
  * without B: `c` is the number of C. */
 bp_status bp__cl_contraction_steps(bp__cl_device *device, uint32_t dtype, const bp__cl_walk *walk,
                                    const bp__cl_factors *factors, int c, bp__cl_plan *plan);

@@ -73,7 +73,7 @@ static cl_int copy_rectangle(const copy_job *job, const bp__cl_layout *layout, c
     }
 }
 
-/* Sets offsets to those of rectangle `number`, whose dimensions are not counted. */
+/* Sets offsets to the offsets of rectangle `number`, whose dimensions are not counted. */
 static void seek(const bp__cl_layout *layout, const bp__cl_rectangle *rectangle, uint64_t number, uint64_t *dst,
                  uint64_t *src) {
     *dst = layout->dst;

@@ -21,7 +21,7 @@ static bp_status check_context(const bp__cl_state *state, cl_device_id id, cl_co
     return state->host->fail(BP_E_ARGUMENT, "opencl: the context does not contain the device");
 }
 
-/* Makes a context for the device, or takes a reference to that of the program. */
+/* Makes a context for the device, or takes a reference to the program's context. */
 static bp_status take_context(const bp__cl_state *state, cl_device_id id, cl_context given, cl_context *context) {
     cl_int code;
     if (given) {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Moves dimension `from` before those of smaller strides. */
+/* Moves dimension `from` before dimensions of smaller strides. */
 static void sort_in(bp__cl_dims *dims, int from, int by) {
     const int64_t size = dims->size[from];
     int64_t stride[BP__CL_OPERANDS];

@@ -24,7 +24,7 @@ bool bp__cl_element_dims(bp__cl_dims *dims, const bp_elementwise_problem *p, int
 
 /* ---- Walks ---- */
 
-/* The dimensions that a kernel has. Few versions, each of which is built once. */
+/* The dimensions that a kernel has. There are few versions, and each is built once. */
 static int kernel_dims(const bp_device_info *facts, const bp__cl_dims *dims) {
     enum { FEW = 4 };
     return bp__cl_is_cpu(facts) || dims->ndim > FEW ? BP__CL_DIMS : dims->ndim == 1 ? 1 : FEW;

@@ -23,7 +23,7 @@ typedef struct transform {
     uint8_t radix[BP__CL_FFT_PASSES];
 } transform;
 
-/* How a transform is computed. The steps of C2R before the last one write to the workspace, those of others to OUT. */
+/* How a transform is computed. The steps of C2R before the last one write to the workspace, all other steps to OUT. */
 typedef struct job {
     const bp_fft_problem *fft;
     const bp_device_info *facts;
@@ -150,7 +150,7 @@ static void set_row(const job *j, step_of *s) {
     t->out_kind = ends && f->kind == BP_FFT_C2R ? REAL_ELEMENTS : COMPLEX_ELEMENTS;
 }
 
-/* Sets the lanes and the number of groups, each of which has two arrays in the workspace. */
+/* Sets the lanes and the number of groups; each has two arrays in the workspace. */
 static void divide(const job *j, step_of *s) {
     const int64_t units = j->facts->units ? j->facts->units : 1, most = (int64_t)(j->facts->largest / 4);
     const int64_t bytes = bp__cl_least(bp__cl_most(j->facts->vector_bytes, 16), 64);

@@ -134,7 +134,7 @@ static void offer(offering *o, algorithm which, double slowness, int launches, s
     const bp__cl_product *p = &o->job->product;
     const double m = (double)p->m, n = (double)p->n, k = (double)p->k, batch = (double)o->job->batch;
     const double elements = batch * (m * k + k * n + m * n) * (which == PANELS ? 3 : 1);
-    /* A sum that is computed directly has parts, whose number depends on that of the rows. */
+    /* A sum that is computed directly has parts, whose number depends on the number of rows. */
     uint32_t properties = BP__CL_REPRODUCIBLE | (which == DIRECT ? 0 : BP_PROPERTY_ROW_INVARIANT);
     if (!o->job->integer) {
         properties |= o->job->is_double ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32;

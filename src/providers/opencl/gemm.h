@@ -48,7 +48,7 @@ bool bp__cl_tiles_cut(const bp__cl_gemm_job *job, const bp_device_info *facts, b
 bp_status bp__cl_tiles_steps(bp__cl_device *device, const bp__cl_gemm_job *job, bp__cl_plan *plan);
 
 /* Parts of both, for other operations that multiply matrices. Set the tile; add the options; set a step that multiplies
- * `items` items of a slab, where C is operand `c`. Panels of A begin at byte 0 of the workspace, those of B at
+ * `items` items of a slab, where C is operand `c`. Panels of A begin at byte 0 of the workspace, panels of B at
  * cut->a_bytes; for tiles, the caller has added A and B as the first arguments. `flags` must live until the step is
  * added. */
 typedef struct bp__cl_panels_flags {

@@ -88,7 +88,7 @@ static normalization normalization_of(const bp_problem *problem) {
     return f;
 }
 
-/* With several parts, the sums of squares begin after those of differences. */
+/* With several parts, the sums of squares begin after the sums of differences. */
 static bp_status add_stage(bp__cl_device *device, const bp_problem *problem, const bp__cl_walk *walk, stage which,
                            bp__cl_program *program, bp__cl_plan *plan) {
     static const char *const kernels[STAGES] = {"differences_of_parts", "squares_of_parts", "normalize_parts"};

@@ -77,7 +77,8 @@ static cl_program from_binary(const bp__cl_device *device, const char *options, 
 /* A program of a context with several devices has a binary for each of them, though only ours was built. */
 enum { DEVICES_MOST = 64 };
 
-/* Returns the place of our device among those of the program, or -1; sets *count and the sizes of all binaries. */
+/* Returns the place of our device among the devices of the program, or -1; sets *count and the sizes of all binaries.
+ */
 static int find_binary(const bp__cl_device *device, cl_program program, cl_uint *count, size_t sizes[DEVICES_MOST]) {
     const bp__cl_api *cl = device->cl;
     cl_device_id ids[DEVICES_MOST];

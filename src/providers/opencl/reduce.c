@@ -14,8 +14,8 @@ static bool is_floating(uint32_t dtype) {
 
 /* ---- The division of the work ---- */
 
-/* A sum of a contiguous row has at most 200 + n / 8192 roundings: those of 128 elements of a lane, of its blocks, of
- * the lanes, and of the parts. */
+/* A sum of a contiguous row has at most 200 + n / 8192 roundings: roundings of 128 elements of a lane, of its blocks,
+ * of the lanes, and of the parts. */
 static const bp__cl_walk_limits limits = {.lanes = LANES, .most_parts = 32, .least = 4096, .longest = 1 << 17};
 
 static bool walk_of(bp__cl_walk *walk, const bp_problem *problem, const bp_device_info *facts) {
@@ -32,8 +32,8 @@ static bool walk_of(bp__cl_walk *walk, const bp_problem *problem, const bp_devic
     return bp__cl_walk_divide(walk, 2, facts, &limits);
 }
 
-/* Bytes of the values of all parts, which begin with those of sums or extremes; the indices of extremes, or the sums of
- * softmax, come after them. All have up to 8 bytes. */
+/* Bytes of the values of all parts, which begin with the values of sums or extremes; the indices of extremes, or the
+ * sums of softmax, come after them. All have up to 8 bytes. */
 static size_t values_of(const bp__cl_walk *walk) {
     return walk->parts > 1 ? ((size_t)(walk->parts * walk->results) * 8 + 63) / 64 * 64 : 0;
 }
@@ -177,7 +177,7 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
         return;
     }
     if (!softmax && sums && p->kind == BP_REDUCE_PROD && bp__cl_lacks_f64(facts, "products of f32", offers)) {
-        return; /* those of a few factors would overflow */
+        return; /* products of a few factors would overflow */
     }
     if (!walk_of(&walk, problem, facts)) {
         bp__cl_refuse(offers, BP_REASON_LAYOUT, "more than 24 dimensions are left after neighbours were merged");

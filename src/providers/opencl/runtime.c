@@ -2,7 +2,7 @@
  *
  * The list is made once, when the runtime is opened, so that an index means the same device until the runtime is
  * closed. GPUs and accelerators come before processors, because "opencl" is the first device. Otherwise the order is
- * that of the loader and of the drivers. */
+ * the order of the loader and of the drivers. */
 #include "providers/opencl/bridge.h"
 #include "providers/opencl/runtime.h"
 

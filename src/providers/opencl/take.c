@@ -2,7 +2,7 @@
  *
  * The indices are in the device's memory, so a call cannot refuse them. A first kernel checks all of them and sets a
  * flag; the next one writes nothing if it is set. The flag is then read without waiting, and an event of ours fails if
- * it is set, so that the error is reported as that of any other command. */
+ * it is set, so that the error is reported as any other command's. */
 #include "elementwise.h"
 
 #include "bridge.h"

@@ -2,6 +2,7 @@
 #include "providers/transform/accept.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 bool bp__transform_is_plain(const bp_problem *problem, bp_verdict *verdict) {
     const bp_fft_problem *fft = &problem->of.fft;
@@ -19,6 +20,35 @@ bool bp__transform_is_plain(const bp_problem *problem, bp_verdict *verdict) {
     return true;
 }
 
+/* Returns the first of the primes, separated by spaces, of which the length is a larger multiple; 0: none. */
+static long factor_among(const char *primes, int64_t length) {
+    char *end = NULL;
+    for (long prime = strtol(primes, &end, 10); end != primes; prime = strtol(primes, &end, 10)) {
+        if (prime > 1 && length > prime && length % prime == 0) {
+            return prime;
+        }
+        primes = end;
+    }
+    return 0;
+}
+
+/* Refuses lengths for which the probe found larger errors than other libraries have. */
+static bool is_exact(const bp_library_info *library, const bp_problem *problem, bp_verdict *verdict) {
+    const bp_fft_problem *fft = &problem->of.fft;
+    const bool single = problem->dtype == BP_C64 || problem->dtype == BP_F32;
+    for (int d = 0; d < fft->ndim; d++) {
+        const long factor = factor_among(library->inexact[!single], fft->n[d]);
+        if (factor > 0) {
+            verdict->reason = BP_REASON_BROKEN;
+            snprintf(verdict->text, sizeof verdict->text,
+                     "its transforms in %s precision of larger multiples of %ld have large errors in probe",
+                     single ? "single" : "double", factor);
+            return false;
+        }
+    }
+    return true;
+}
+
 bool bp__transform_passed_check(const bp_library_info *library, const bp_problem *problem, bp_verdict *verdict) {
     static const bp_check checks[] = {
         [BP_FFT_C2C] = BP_CHECK_C2C, [BP_FFT_R2C] = BP_CHECK_R2C, [BP_FFT_C2R] = BP_CHECK_C2R};
@@ -28,5 +58,5 @@ bool bp__transform_passed_check(const bp_library_info *library, const bp_problem
         verdict->reason = BP_REASON_BROKEN;
         snprintf(verdict->text, sizeof verdict->text, "%.*s", length, fault);
     }
-    return !fault;
+    return !fault && is_exact(library, problem, verdict);
 }

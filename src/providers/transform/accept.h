@@ -10,7 +10,8 @@
  * padding. Otherwise refuses. */
 bool bp__transform_is_plain(const bp_problem *problem, bp_verdict *verdict);
 
-/* Returns whether the library passed the probe's check of this kind of transform in this type. Otherwise refuses. */
+/* Returns whether the library passed the probe's check of this kind of transform in this type, and of these lengths.
+ * Otherwise refuses. */
 bool bp__transform_passed_check(const bp_library_info *library, const bp_problem *problem, bp_verdict *verdict);
 
 #endif

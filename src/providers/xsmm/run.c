@@ -1,4 +1,4 @@
-/* run.c - runs a plan's kernel: once, or for each item of a batch, on one thread or on those of our pool. */
+/* run.c - runs a plan's kernel: once, or for each item of a batch, on one thread or on the threads of our pool. */
 #include "providers/xsmm/xsmm.h"
 
 /* Kernels leave the upper halves of the vector registers in use. On some processors every later SSE instruction, which

@@ -1,5 +1,5 @@
 /* candidates.c - runs one call on every candidate that accepts it, of the host and of a device, and compares the
- * results with the reference, and with those of compact copies of the operands. */
+ * results with the reference, and with the results of compact copies of the operands. */
 #include "trial.h"
 
 #include "reference/results.h"
@@ -135,7 +135,8 @@ static int threads_of(const trial *t) {
     return 1 + (int)(t->seed % 3);
 }
 
-/* Returns options by which only the candidate runs; those of a part are preferred where they accept it. NULL: all. */
+/* Returns options by which only the candidate runs; candidates of a part are preferred where they accept it. NULL: all.
+ */
 static bp_options *pin(const trial *t, const char *name, bool part) {
     char text[TEXT];
     bp_options *options = NULL;

@@ -25,7 +25,7 @@ static int draw_labels(source *s, const int64_t *size, char *letters, int64_t *s
     return ndim;
 }
 
-/* Draws the labels of the output, each once, from those of the inputs. */
+/* Draws the labels of the output, each once, from the labels of the inputs. */
 static int draw_output(source *s, const char *all, const int64_t *size, char *letters, int64_t *shape) {
     int ndim = 0;
     for (int i = 0; i < LABELS; i++) {

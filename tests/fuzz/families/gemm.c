@@ -18,7 +18,7 @@ static bp_scalar draw_scalar(source *s, bp_dtype dtype) {
     return (bp_scalar){re, im};
 }
 
-/* Draws a batch that broadcasts to that of the result. */
+/* Draws a batch that broadcasts to the batch of the result. */
 static int draw_batch(source *s, int64_t *shape, int ndim, const int64_t *whole) {
     const int less = ndim > 0 ? draw(s, ndim + 1) * (int)chance(s, 3) : 0;
     for (int d = less; d < ndim; d++) {

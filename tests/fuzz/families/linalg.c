@@ -1,4 +1,5 @@
 /* linalg.c - random calls of linear algebra, and of products of vectors, chains and powers. */
+#include "ops/linalg/linalg.h" /* before trial.h, whose type `operand` is a name of arguments there */
 #include "trial.h"
 
 #include "reference/linalg.h"
@@ -93,7 +94,7 @@ static void add_outputs(trial *t, int inputs, int outputs, unsigned not_unique) 
     for (int i = 0; i < inputs; i++) {
         x[i] = t->operand[i].tensor;
         x[i].shape = t->operand[i].shape;
-        c.operand[i] = &x[i];
+        c.input[i] = &x[i];
     }
     for (int i = 0; i < outputs; i++) {
         int64_t shape[BP_MAX_NDIM];
@@ -101,7 +102,7 @@ static void add_outputs(trial *t, int inputs, int outputs, unsigned not_unique) 
         int ndim;
         if (is_absent(&t->source, &c, i)) {
             add_absent(t);
-        } else if (bp_linalg_shape(&c, inputs + i, &type, &ndim, shape) != BP_OK) {
+        } else if (bp_linalg_shape(&c, i, &type, &ndim, shape) != BP_OK) {
             t->invalid = true;
             return;
         } else {
@@ -144,14 +145,16 @@ static void make(trial *t) {
 
 static bp_status call(const trial *t, request what, const bp_options *set, void *made) {
     bp_linalg_call c = p.call;
-    memcpy(c.operand, t->tensor, (size_t)t->count * sizeof *c.operand);
+    for (int i = 0; i < t->count; i++) {
+        bp__linalg_set(&c, i, t->tensor[i]);
+    }
     /* Plans and explanations are asked for by name (calls.h). */
     if (what == RESIDUAL) {
         double *residual = made;
         residual[1] = reference_linalg_bound(&c);
-        /* Pivots are drawn, and those of ldl_solve need not be such as a factorization gives. */
-        return reference_linalg_equations(&c) && c.op != BP_OP_LDL_SOLVE ? reference_linalg_error(&c, residual)
-                                                                         : BP_E_UNSUPPORTED;
+        /* Pivots are drawn, and pivots of ldl_solve need not be such as a factorization gives. */
+        const bool known = reference_linalg_equations(&c) || reference_linalg_is_spectrum(&c);
+        return known && c.op != BP_OP_LDL_SOLVE ? reference_linalg_error(&c, residual) : BP_E_UNSUPPORTED;
     }
     return what == RUN ? bp_linalg_run(set, &c) : request_described(t, what, bp_op_name(c.op), &c, set, made);
 }

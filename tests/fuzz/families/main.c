@@ -107,7 +107,7 @@ static bool run_child(const family *f, progress *p, mode how) {
     return false;
 }
 
-/* Each family has candidates on every machine: those of `native`. */
+/* Each family has candidates on every machine: `native` has some. */
 static bool report_candidates(const family *f, const progress *p) {
     const coverage *c = &p->candidates;
     printf("%s: %llu calls, %llu runs of candidates, %llu compared with a reference, %llu on a device, %d findings\n",

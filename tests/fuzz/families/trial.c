@@ -310,7 +310,7 @@ static void run_compact(trial *t, bp_status status) {
 
 /* ---- Trials ---- */
 
-/* Runs the call with one allocation failing. Returns false if the outputs are no more those of before. */
+/* Runs the call with one allocation failing. Returns false if the outputs are no more as before. */
 static void run_short_of_memory(trial *t, const bp_options *set) {
     atomic_store(&left, draw(&t->source, 40));
     const bp_status status = call_family(t, RUN, set, NULL);

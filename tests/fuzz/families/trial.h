@@ -1,10 +1,10 @@
 /* trial.h - runs random calls of one family, and checks what each of them reads and writes.
  *
  * A trial is one call. Each operand is in memory of its own that begins or ends at a page that cannot be accessed, or
- * it is spread over more than 2^31 elements, of which the pages between cannot be accessed. After the call
+ * it is spread over more than 2^31 elements, and the pages between cannot be accessed. After the call
  * - inputs, and bytes between elements of outputs, are as before; so are outputs, if the call failed;
  * - each element of an output was written, if the call succeeded;
- * - results are those of the same call on compact copies, under other settings; and those of a plan that is executed.
+ * - results are as of the same call on compact copies, under other settings; and as of a plan that is executed.
  */
 #ifndef BP_FUZZ_TRIAL_H
 #define BP_FUZZ_TRIAL_H
@@ -79,7 +79,7 @@ struct trial {
     uint64_t seed;
     int count;
     operand operand[OPERANDS];
-    DLTensor *tensor[OPERANDS];       /* those of the call at present; NULL: absent */
+    DLTensor *tensor[OPERANDS];       /* the tensors of the call at present; NULL: absent */
     int order[OPERANDS], order_count; /* operands of a plan, by number; -1: absent. Empty: all in their order */
     bool item_errors;                 /* the call may fail after it has written */
     bp_status late;                   /* this failure may leave a part of the result; BP_OK: none may */
@@ -166,7 +166,7 @@ int run_trial(const family *f, const uint8_t *bytes, size_t size, uint64_t seed,
 
 /* ---- Candidates (candidates.c) ---- */
 
-/* What has been run: calls that are explained, runs of their candidates, those of them that were compared with a
+/* What has been run: calls that are explained, runs of their candidates, the runs that were compared with a
  * reference, and runs on the device. One of `device_part` calls runs there. */
 typedef struct coverage {
     unsigned long long calls, runs, compared, device_runs;

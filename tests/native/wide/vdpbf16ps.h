@@ -30,7 +30,7 @@ static inline uint32_t model_flushed(uint32_t bits) {
     return (bits & 0x7f800000u) == 0 ? bits & 0x80000000u : bits;
 }
 
-/* Returns a * b + c for bits of floats, of which a and b are bf16 numbers. */
+/* Returns a * b + c for bits of floats, where a and b are bf16 numbers. */
 static inline uint32_t model_multiply_add(uint32_t a, uint32_t b, uint32_t c) {
     const uint32_t quiet = 0x00400000u, invalid = 0xffc00000u;
     a = model_flushed(a), b = model_flushed(b), c = model_flushed(c);

@@ -1,4 +1,4 @@
-/* dnn.c - a library in front of oneDNN, for the tests of its probe: names that it does not have are those of the real
+/* dnn.c - a library in front of oneDNN, for the tests of its probe: names that it does not have come from the real
  * library, to which it is linked.
  *
  * FAKE_NONE: nothing is wrong. FAKE_SUM: products do not add. FAKE_RELU: ReLU is left out. FAKE_AVERAGE: averages count

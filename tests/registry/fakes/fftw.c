@@ -1,5 +1,8 @@
 /* fftw.c - a fake single-precision FFTW with the functions that the probe calls: one-dimensional transforms by the
- * defining sum. Those of real input are wrong for the size FAKE_WRONG_SIZE. */
+ * defining sum. Transforms of real input are wrong for the size FAKE_WRONG_SIZE, and read FAKE_BEYOND elements behind
+ * their input. Lengths that are larger multiples of FAKE_INEXACT have an error of 20 units of rounding times log2(n), in
+ * one element.
+ */
 #include <complex.h>
 #include <math.h>
 #include <stddef.h>
@@ -59,19 +62,30 @@ PLAN(_c2r, unsigned flags) {
     return make(dims, 1);
 }
 
+static float norm(const plan *p, const number *in) {
+    double square = 0;
+    for (ptrdiff_t j = 0; j < p->n; j++) {
+        square += pow(cabs((double complex)in[j]), 2);
+    }
+    return (float)sqrt(square);
+}
+
 EXPORT void fftwf_execute_dft(const plan *p, number *in, number *out);
 void fftwf_execute_dft(const plan *p, number *in, number *out) {
-    number copy[256];
+    number copy[512];
     memcpy(copy, in, (size_t)p->n * sizeof *copy);
     for (ptrdiff_t k = 0; k < p->n; k++) {
         out[k] = sum(p, copy, k);
+    }
+    if (p->n > FAKE_INEXACT && p->n % FAKE_INEXACT == 0) {
+        out[p->n / 3] += 20 * log2f((float)p->n) * 0x1p-24F * norm(p, copy);
     }
 }
 
 EXPORT void fftwf_execute_dft_r2c(const plan *p, float *in, number *out);
 void fftwf_execute_dft_r2c(const plan *p, float *in, number *out) {
     number copy[256];
-    for (ptrdiff_t j = 0; j < p->n; j++) {
+    for (ptrdiff_t j = 0; j < p->n + FAKE_BEYOND; j++) {
         copy[j] = in[j];
     }
     for (ptrdiff_t k = 0; k <= p->n / 2; k++) {

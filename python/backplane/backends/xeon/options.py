@@ -145,7 +145,7 @@ def _core_list(text: Optional[str]) -> Optional[Tuple[int, ...]]:
 
 
 def names_given(options: Options, names: Iterable[str]) -> List[str]:
-    """Returns those of the named options that were given, in their spelling on the command line."""
+    """Returns the named options that were given, in their spelling on the command line."""
     values = ((name, getattr(options, name)) for name in names)
     # Compared by identity, because node 0 and rank 0 are equal to False.
     return [f"--{name.replace('_', '-')}" for name, value in values if value is not None and value is not False]

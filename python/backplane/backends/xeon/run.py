@@ -1,7 +1,7 @@
 """Runs the instances: binds and starts them, forwards signals and output, and ends all of them if one fails.
 
 Each instance leads its own session, so that a signal also reaches the processes that it started. No instance is reaped
-before all have ended: until then the system cannot reuse its number, which is also that of its process group.
+before all have ended: until then the system cannot reuse its number, which is also the number of its process group.
 """
 
 from __future__ import annotations

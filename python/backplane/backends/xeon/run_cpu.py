@@ -144,7 +144,7 @@ def _command_line(words: Optional[Sequence[str]] = None) -> int:
         prog="run_cpu",
         usage="python -m backplane.backends.xeon.run_cpu [options] program [arguments]",
         description="Runs one program in one or several instances, each bound to its own cores and memory.",
-        epilog="The exit code is that of the first instance that fails, or 2 for wrong usage. See docs/how-to/run-instances.md.",
+        epilog="The exit code is the code of the first instance that fails, or 2 for wrong usage. See docs/how-to/run-instances.md.",
     )
     create_args(parser)
     args = parser.parse_args(words)

@@ -14,7 +14,7 @@
  *   math           all scores of the batch, by two matrix products.
  *   flash_bf16     as flash, for bf16 inputs and processors with VDPBF16PS, which multiplies pairs of bf16 numbers and
  *                  adds to sums of f32. Weights are rounded to bf16 before they are multiplied by values; the sum of
- *                  the weights has them before that, so that LOGSUMEXP is that of the other kernels. Inputs of f32 are
+ *                  the weights has them before that, so that LOGSUMEXP is as with the other kernels. Inputs of f32 are
  *                  rounded to bf16 when they are copied to pairs, if fp32_precision permits it.
  *
  * The factor log2(e) of exponentials is applied to the difference of a score and the greatest one: with it, scores near
@@ -74,7 +74,7 @@ typedef struct bp__attention_elements {
     /* to[i * row + j * column] = from[i * from_row + j * from_column] * factor */
     void (*narrow)(int64_t rows, int64_t columns, const void *from, int64_t from_row, int64_t from_column,
                    double factor, void *to, int64_t row, int64_t column);
-    /* Panels of at most BP__ATTENTION_LANES lanes, of which `rows` exist; the others are set to 0, or not read.
+    /* Panels of at most BP__ATTENTION_LANES lanes; the first `rows` exist, the others are set to 0, or not read.
      * to[j * lanes + i] = from[i][j * column] * factor */
     void (*pack)(int64_t lanes, int64_t rows, int64_t columns, const void *const *from, int64_t column, double factor,
                  void *to);
@@ -93,11 +93,11 @@ extern const bp__attention_elements bp__attention_elements_default[BP__ATTENTION
 extern const bp__attention_elements bp__attention_elements_avx2[BP__ATTENTION_DTYPES];
 extern const bp__attention_elements bp__attention_elements_avx512[BP__ATTENTION_DTYPES];
 
-/* Kernels that multiply pairs of bf16 numbers with VDPBF16PS: for scores, those of neighbouring columns; for sums of
- * values, those of neighbouring keys. A pair has 32 bits, the first number in the lower half; the last one of an odd
+/* Kernels that multiply pairs of bf16 numbers with VDPBF16PS: for scores, numbers of neighbouring columns; for sums of
+ * values, numbers of neighbouring keys. A pair has 32 bits, the first number in the lower half; the last one of an odd
  * number has a 0. Panels of pairs are arrays [pairs][lanes]. */
 typedef struct bp__attention_pairs {
-    const bp__attention_numbers *numbers; /* those of f32 for panels with the same lanes */
+    const bp__attention_numbers *numbers; /* the kernels of f32 for panels with the same lanes */
     /* scores[k] = scale * (sum over d of queries[d] * key[k * key_row + d]); `pairs` of both are multiplied. */
     void (*multiply_keys)(int64_t keys, int64_t pairs, const void *key, int64_t key_row, const void *queries,
                           void *scores, double scale);

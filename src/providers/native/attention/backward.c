@@ -6,10 +6,10 @@
  *
  * Weights are computed again from LOGSUMEXP, a panel of queries and a block of keys at a time. If it has too few
  * digits, the greatest score and the sum of a row are computed again first. If a gradient by the mask has more digits
- * than OUTPUT, the sum of g o is that of w d, which has no rounding of OUTPUT. One sweep computes the gradient by the
- * query, another those by key and value, a third that by the mask, so that each unit of work has a gradient of its own.
- * Sums over items that share a gradient, queries and keys have a fixed order. The kernel flash works on several panels
- * of queries for each block of keys, mem_efficient on one, with less memory. */
+ * than OUTPUT, the sum of g o is the sum of w d, which has no rounding of OUTPUT. One sweep computes the gradient by
+ * the query, another the gradients by key and value, a third the gradient by the mask, so that each unit of work has a
+ * gradient of its own. Sums over items that share a gradient, queries and keys have a fixed order. The kernel flash
+ * works on several panels of queries for each block of keys, mem_efficient on one, with less memory. */
 #include "work.h"
 
 #include <string.h>

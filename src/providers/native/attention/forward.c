@@ -1,7 +1,7 @@
 /* forward.c - runs the kernels flash, flash_bf16 and mem_efficient.
  *
  * A unit of work is a block of rows and a part of the keys. If the keys have several parts, each unit leaves its sums
- * in the workspace, and another stage merges those of a block in the order of the parts. */
+ * in the workspace, and another stage merges the sums of a block in the order of the parts. */
 #include "work.h"
 
 #include <string.h>
@@ -310,7 +310,7 @@ static void compute(bp__attention_call *call, int64_t index, char *memory) {
     }
 }
 
-/* Adds the sums of a later part to those of the first, for the rows of one panel or one of few rows. */
+/* Adds the sums of a later part to the sums of the first, for the rows of one panel or one of few rows. */
 static void merge_rows(const unit *first, const unit *more, int64_t row) {
     const bp__attention_numbers *numbers = first->plan->work.set.numbers;
     const int64_t lanes = first->plan->few ? 1 : numbers->lanes;

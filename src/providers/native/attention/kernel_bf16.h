@@ -1,5 +1,5 @@
 /* kernel_bf16.h - template: the kernels of attention that multiply bf16 numbers in pairs, as VDPBF16PS does.
- * Parameters: PAIRS (name of the table), NUMBERS (that of the f32 kernels with the same lanes), VECTOR_BYTES, and
+ * Parameters: PAIRS (name of the table), NUMBERS (the name of the f32 kernels with the same lanes), VECTOR_BYTES, and
  * DOT(sum, a, b), the instruction: for each lane of f32
  *     sum = a[odd] * b[odd] + sum, then sum = a[even] * b[even] + sum
  * with one rounding each, denormal numbers counting as 0. JOIN_ROUNDED(even, odd) may be defined: pairs of two vectors

@@ -1,5 +1,5 @@
-/* kernel_element.h - template: the kernels of attention that convert, for one type. Parameters: those of
- * kernel_each_type.h. A panel has `lanes` numbers in each row, a multiple of those of a vector. */
+/* kernel_element.h - template: the kernels of attention that convert, for one type. Parameters: as in
+ * kernel_each_type.h. A panel has `lanes` numbers in each row, a multiple of the lanes of a vector. */
 typedef IN NAME(element) __attribute__((may_alias));
 typedef REAL NAME(converted) __attribute__((may_alias));
 

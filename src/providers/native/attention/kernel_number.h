@@ -1,4 +1,4 @@
-/* kernel_number.h - template: the kernels of attention that compute, for one real type. Parameters: those of
+/* kernel_number.h - template: the kernels of attention that compute, for one real type. Parameters: as in
  * kernel_each_real.h, ROWS (rows of a tile), and DOTS.
  *
  * A panel has the same 2 * LANES queries in each of its rows, so that the steps of softmax need no sum across lanes.
@@ -72,7 +72,7 @@ INLINE void NAME(tiles)(int64_t rows, int64_t inner, const NAME(number) * a, int
     }
 }
 
-/* Calls them with strides of 1 as constants, as `factor` is if that of the caller is. */
+/* Calls them with strides of 1 as constants, as `factor` is if the caller's factor is. */
 INLINE void NAME(tiles_of)(int64_t rows, int64_t inner, const NAME(number) * a, int64_t a_row, int64_t a_inner,
                            const NAME(number) * b, NAME(number) * c, const NAME(number) * factor) {
     if (a_inner == 1) {

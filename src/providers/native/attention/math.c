@@ -1,7 +1,7 @@
 /* math.c - computes attention, or its gradients, by matrix products of whole items: all scores of an item are kept.
  *
  * Queries and keys are both multiplied by the square root of the scale, as PyTorch's reference does, so that scores
- * overflow no earlier than the result. The products are those of this provider. If there are enough items, each
+ * overflow no earlier than the result. The products are computed by this provider. If there are enough items, each
  * thread computes some of them; otherwise all threads share each product. */
 #include "work.h"
 

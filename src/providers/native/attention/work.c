@@ -29,7 +29,8 @@ static bool parts(const bp_attention_layout *gradient, int dimension) {
 }
 
 /* Whether the last dimension of the batch consists of heads that share a key, a value and the gradients by them, but
- * not a gradient by the query or the mask. One that is summed over rows must not be summed over those of all heads. */
+ * not a gradient by the query or the mask. One that is summed over rows must not be summed over the rows of all heads.
+ */
 static bool has_group(const bp_attention_problem *p) {
     const int last = p->batch_ndim - 1;
     const bp_attention_layout *by_mask = &p->tensor[BP_ATTENTION_MASK_GRADIENT];

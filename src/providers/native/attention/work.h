@@ -38,7 +38,7 @@ typedef struct bp__attention_item {
     const bp__attention_work *plan;
     const bp_attention_problem *problem;
     int64_t index;
-    int64_t keys;                       /* with pages, those of this item */
+    int64_t keys;                       /* with pages, the keys of this item */
     char *tensor[BP_ATTENTION_TENSORS]; /* NULL: absent */
 } bp__attention_item;
 
@@ -70,7 +70,7 @@ const char *bp__attention_in_page(const bp__attention_item *item, bp_attention_t
 /* Returns the address of the first element of a row. */
 char *bp__attention_row(const bp__attention_item *item, bp_attention_tensor which, int64_t row);
 
-/* Writes those of `rows` rows. */
+/* Writes `rows` rows of one tensor. */
 void bp__attention_rows(const bp__attention_item *item, bp_attention_tensor which, int64_t row, int64_t rows,
                         void **addresses);
 
@@ -108,7 +108,7 @@ char *bp__attention_panel_limits(const bp__attention_item *item, int64_t row, in
 void bp__attention_write_mask(const bp__attention_item *item, int64_t row, int64_t column, int64_t columns,
                               const char *sums, int64_t step);
 
-/* Applies dropout to the weights of `lanes` rows, of which `rows` exist. */
+/* Applies dropout to the weights of `lanes` rows; the first `rows` exist. */
 void bp__attention_drop(const bp__attention_item *item, int64_t row, int64_t rows, int lanes, int64_t from,
                         int64_t keys, char *weights);
 
@@ -116,7 +116,7 @@ void bp__attention_drop(const bp__attention_item *item, int64_t row, int64_t row
 void bp__attention_pack(const bp__attention_item *item, bp_attention_tensor which, int64_t row, int64_t rows,
                         int64_t columns, double factor, char *to);
 
-/* Splits the scale of scores into a power of 2, of which it returns the exponent, and *rest. Queries of bf16 are
+/* Splits the scale of scores into a power of 2, whose exponent it returns, and *rest. Queries of bf16 are
  * multiplied by the power, which is exact and at most 1, so that products overflow no earlier than scores. */
 static inline int bp__attention_split_scale(double scale, double *rest) {
     const int exponent = scale == 0 ? 0 : ilogb(scale);
@@ -128,7 +128,7 @@ static inline int bp__attention_split_scale(double scale, double *rest) {
  * f32 are rounded; `memory` holds one of them. */
 void bp__attention_pack_pairs(const bp__attention_item *item, int64_t row, int64_t rows, char *memory, char *to);
 /* Returns `keys` rows of KEY from key `from` on as rows of pairs, `*row` bf16 numbers apart. They are copied into
- * `memory` unless they are such rows already; those of f32 are rounded. */
+ * `memory` unless they are such rows already; rows of f32 are rounded. */
 const char *bp__attention_pair_keys(const bp__attention_item *item, int64_t from, int64_t keys, char *memory,
                                     int64_t *row);
 

@@ -1,7 +1,7 @@
 /* contract.h - declares the tiling of a contraction, its kernels, and the packing of blocks.
  *
  * C is cut into tiles of rows (axis z) and columns (axis x), which both consist of dimensions of C. Terms that are
- * added together form a third axis (y). An axis consists of a few dimensions, the last of which may be cut into blocks.
+ * added together form a third axis (y). An axis consists of a few dimensions, and the last one may be cut into blocks.
  * Each axis has a table of offsets for each operand, so that many small dimensions cost no more than one large one. A
  * walk around the tiles covers the remaining dimensions and the blocks of those that are cut.
  *

@@ -1,5 +1,5 @@
 /* kernel_complex.h - template: sums, dot products and products of one complex type. Real and imaginary parts alternate
- * in vectors as in memory. Parameters: those of kernel_real.h for the type of the parts. Sums without b use that type's
+ * in vectors as in memory. Parameters: as in kernel_real.h, for the type of the parts. Sums without b use that type's
  * kernels.
  *
  * A product is kept in two sums, which are combined at the end. In rows and products, `straight` adds a * re(b), and

@@ -5,6 +5,7 @@
 
 #include "providers/native/kernel_vector.h"
 #include "providers/native/half.h"
+#include "providers/native/kernel_convert.h"
 
 #define JOIN__(a, b) a##_##b
 #define JOIN_(a, b) JOIN__(a, b)
@@ -57,14 +58,12 @@ INLINE vector_f32 load_bf16(const char *from) {
     return (vector_f32)BF16_LOAD_V(from);
 }
 INLINE void store_bf16(char *to, vector_f32 x) {
-    for (int i = 0; i < VECTOR_BYTES / 4; i++) {
-        ((one_half *)(void *)to)[i] = narrow_bf16(x[i]);
-    }
+    store_vector_bf16(to, x);
 }
 
 #if defined(F16_LOAD_V)
 INLINE vector_f32 load_f16(const char *from) {
-    return F16_LOAD_V(from);
+    return (vector_f32)F16_LOAD_V(from);
 }
 #else
 INLINE vector_f32 load_f16(const char *from) {
@@ -75,21 +74,9 @@ INLINE vector_f32 load_f16(const char *from) {
     return x;
 }
 #endif
-#if VECTOR_BYTES == 64 && defined(__AVX512F__)
 INLINE void store_f16(char *to, vector_f32 x) {
-    _mm256_storeu_si256((__m256i *)(void *)to, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    store_vector_f16(to, x);
 }
-#elif VECTOR_BYTES == 32 && defined(__F16C__)
-INLINE void store_f16(char *to, vector_f32 x) {
-    _mm_storeu_si128((__m128i *)(void *)to, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-}
-#else
-INLINE void store_f16(char *to, vector_f32 x) {
-    for (int i = 0; i < VECTOR_BYTES / 4; i++) {
-        ((one_half *)(void *)to)[i] = narrow_f16(x[i]);
-    }
-}
-#endif
 
 #define HALF(type)                                                                                                     \
     INLINE vector_f32 load_some_##type(const char *from, int64_t count) {                                              \

@@ -1,6 +1,6 @@
 /* conv.h - declares the parts of convolutions: jobs, panels, kernels and plans.
  *
- * A convolution is computed as a product of matrices, one of which is never stored: its element for a position of the
+ * A convolution is computed as a product of two matrices, and one is never stored: its element for a position of the
  * result and a term (a tap of the kernel and a channel) is an element of the image, or 0 outside it. Panels of this
  * matrix are gathered from the image when they are needed, in the layout of the product kernels (../gemm/gemm.h).
  *

@@ -38,7 +38,7 @@ static place place_of(const bp__conv_job *job, const int64_t index[1 + BP_MAX_CO
     return p;
 }
 
-/* Returns the elements from a channel's first weight to that of a term. */
+/* Returns the elements from a channel's first weight to the weight of a term. */
 static int64_t weight_at(const bp__conv_job *job, int64_t t) {
     int64_t tap[BP_MAX_CONV_NDIM], at = t % job->channels * job->weight_channel;
     bp__conv_tap(job, t / job->channels, tap);
@@ -303,7 +303,7 @@ static bp_status run_direct(const bp_prepared *self, const bp_operand *operands,
 
 static bp_status pack(const bp_prepared *self, int operand, const bp_operand *source, bp_packed **result) {
     const prepared *plan = (const prepared *)self;
-    (void)operand; /* dispatch only passes those of bp_verdict.packs */
+    (void)operand; /* dispatch only passes operands in bp_verdict.packs */
     bp__conv_packed *packed = NULL;
     const bp_status status = bp__conv_packed_new(plan->host, plan->weight_bytes, &packed);
     if (status == BP_OK) {

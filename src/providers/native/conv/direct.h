@@ -11,7 +11,7 @@ enum { BP__DIRECT_RUN = 256, BP__DIRECT_TERMS = 64 }; /* most results of a row, 
 
 /* A term of the sums: a tap and a channel of the image. */
 typedef struct bp__direct_term {
-    int64_t shift[BP_MAX_CONV_NDIM]; /* of the image index, from that of the first tap */
+    int64_t shift[BP_MAX_CONV_NDIM]; /* of the image index, from the index of the first tap */
     int64_t at;                      /* elements from the image's element at the first tap */
     int64_t weight;                  /* elements from the channel's first weight */
     int64_t row;                     /* by positions: elements from the first packed row */

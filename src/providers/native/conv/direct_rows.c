@@ -99,7 +99,7 @@ double bp__direct_rows_cost(const bp_problem *problem, const bp__native_kernels 
 
 /* ---- Packing ---- */
 
-/* Converts `count` rows of n elements each, of which element i has the image index at + i * step in the last dimension;
+/* Converts `count` rows of n elements each. Element i has the image index at + i * step in the last dimension;
  * they are 0 outside the image. `row` is the first row, and `from_row` and `to_row` are elements between rows. */
 static void pack_rows(const call *w, const char *row, int64_t at, int64_t step, int64_t n, int64_t count,
                       int64_t from_row, char *to, int64_t to_row) {

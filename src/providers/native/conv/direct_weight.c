@@ -22,7 +22,7 @@ typedef struct prepared {
     int threads;
     bool in_place;
     int64_t block, blocks;                 /* groups that are computed together */
-    int64_t tap_rows, row_tile, row_tiles; /* rows of the kernel, and those of a unit */
+    int64_t tap_rows, row_tile, row_tiles; /* rows of the kernel, and rows of a unit */
     int64_t run, band;                     /* positions and rows of Y that are packed together */
     size_t y_bytes, x_bytes, sums_bytes;   /* of one thread */
 } prepared;
@@ -280,7 +280,7 @@ static int64_t reach(const bp__conv_axis *axis, int64_t count) {
     return bp__conv_least((count - 1) * axis->step + (axis->taps - 1) * axis->change + 1, axis->size);
 }
 
-/* Cuts the weight into units, of which there are enough for the threads. */
+/* Cuts the weight into units, enough for the threads. */
 static void cut(prepared *plan) {
     const bp__native_kernels *kernels = plan->set.products;
     const bp_conv_problem *c = &plan->problem.of.conv;

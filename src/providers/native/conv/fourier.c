@@ -64,7 +64,7 @@ static int64_t lanes(const prepared *plan) {
     return bp__fourier_lanes(&plan->set);
 }
 
-/* Memory of one thread: two tiles, and that of the transforms. */
+/* Memory of one thread: two tiles, and the memory of the transforms. */
 static char *tile_of(const call *w, int task, int tile) {
     return w->scratch + (size_t)task * w->plan->thread_bytes + (size_t)tile * w->plan->tile_bytes;
 }
@@ -179,7 +179,7 @@ static void pack_units(void *context, int task) {
 static bp_status pack(const bp_prepared *self, int operand, const bp_operand *source, bp_packed **result) {
     const prepared *plan = (const prepared *)self;
     bp__conv_packed *packed = NULL;
-    (void)operand; /* dispatch only passes those of bp_verdict.packs */
+    (void)operand; /* dispatch only passes operands in bp_verdict.packs */
     char *scratch = plan->host->allocate((size_t)plan->threads * plan->thread_bytes);
     if (!scratch) {
         return plan->host->fail(BP_E_NO_MEMORY, "no memory for the transforms of a weight");
@@ -287,7 +287,8 @@ static int64_t compute_count(const prepared *plan) {
 
 /* ---- Products of matrices ---- */
 
-/* Returns where the spectrum of a tile's channel begins, in reals from that of its group. Columns of panels are tiles.
+/* Returns where the spectrum of a tile's channel begins, in reals from the spectrum of its group. Columns of panels are
+ * tiles.
  */
 static int64_t panel_at(const call *w, int64_t tile, int64_t channel) {
     const prepared *plan = w->plan;

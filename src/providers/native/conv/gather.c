@@ -95,7 +95,7 @@ static bool is_inside(const bp__conv_job *job, const positions *p, int i, const 
 
 /* Terms whose elements have equal distances in the image. */
 typedef struct piece {
-    int64_t shift[BP_MAX_CONV_NDIM]; /* of the image index, from that of tap 0 */
+    int64_t shift[BP_MAX_CONV_NDIM]; /* of the image index, from the index of tap 0 */
     int64_t at, step, count;
 } piece;
 

@@ -3,6 +3,11 @@
 #include "conv.h"
 #include "providers/native/isa.h"
 
+#include "providers/native/kernel_vector.h"
+
+#include "providers/native/half.h"
+#include "providers/native/kernel_convert.h"
+
 #define TEMPLATE "providers/native/conv/kernel_type.h"
 #include "providers/native/kernel_each_type.h"
 

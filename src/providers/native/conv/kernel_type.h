@@ -13,7 +13,7 @@ INLINE REAL NAME(chain)(REAL a, REAL b, REAL c) {
                              : (REAL)scalar_madd_f64((double)a, (double)b, (double)c);
 }
 
-/* Four elements, which are exchanged with those of three other columns. */
+/* Four elements, which are exchanged with elements of three other columns. */
 typedef REAL NAME(four) __attribute__((vector_size(4 * sizeof(REAL))));
 
 INLINE NAME(four) NAME(load_four)(const NAME(element) * from) {
@@ -75,7 +75,7 @@ INLINE IN NAME(result)(REAL sum, REAL bias, bool relu) {
     return NARROW(relu && x < 0 ? 0 : x);
 }
 
-/* Copies of the loop, of which the compiler makes vectors for contiguous results. */
+/* Copies of the loop: the compiler makes vectors of them for contiguous results. */
 INLINE void NAME(finish_runs)(const bp__conv_results *r, const int64_t step, const int64_t bias_step,
                               const NAME(element) * bias, const int64_t bias_run, const bool relu) {
     const int64_t n = r->n, runs = r->runs; /* the results may alias *r */
@@ -215,21 +215,12 @@ static void NAME(add)(const bp__conv_sums *s) {
 
 /* Writes a vector of results. */
 INLINE void NAME(store_results)(NAME(element) * to, VECTOR sum, VECTOR bias, bool relu) {
-    enum { LANES = VECTOR_BYTES / sizeof(REAL) };
     VECTOR x = sum + bias;
     if (relu) {
         const __typeof__(x < x) negative = x < SPLAT((REAL)0);
         x = (VECTOR)(~negative & (__typeof__(negative))x);
     }
-    if (sizeof(IN) == sizeof(REAL)) {
-        memcpy(to, &x, sizeof x);
-        return;
-    }
-    IN results[LANES];
-    for (int lane = 0; lane < LANES; lane++) {
-        results[lane] = NARROW(x[lane]);
-    }
-    memcpy(to, results, sizeof results);
+    NAME(store_vector)(to, x);
 }
 
 /* Completes `vectors` vectors of `runs` runs, from run `first` and result i on. */
@@ -273,14 +264,10 @@ INLINE int64_t NAME(complete_runs)(const bp__conv_sums *s, const bp__conv_result
     for (; i + 2 * LANES <= s->n; i += 2 * LANES) {
         NAME(complete_block)(s, results, runs, 2, edge, first, i);
     }
-    for (; i + LANES <= s->n; i += LANES) {
-        NAME(complete_block)(s, results, runs, 1, edge, first, i);
+    for (; i < s->n && s->n >= LANES; i += LANES) { /* at the end some results once more */
+        NAME(complete_block)(s, results, runs, 1, edge, first, i + LANES <= s->n ? i : s->n - LANES);
     }
-    if (i < s->n && s->n >= LANES) {
-        NAME(complete_block)(s, results, runs, 1, edge, first, s->n - LANES); /* some results once more */
-        return s->n;
-    }
-    return i;
+    return i < s->n ? i : s->n;
 }
 
 INLINE REAL NAME(complete_one)(const bp__conv_sums *s, int64_t r, int64_t i) {
@@ -358,9 +345,13 @@ INLINE void NAME(correlate_block)(const bp__conv_correlation *c, const int taps,
     for (int j = 0; j < taps * vectors; j++) {
         sum[j] = SPLAT((REAL)0);
     }
-    NAME(add_products)(c, taps, vectors, true, t, i, 0, c->low, sum);
-    NAME(add_products)(c, taps, vectors, false, t, i, c->low, c->high, sum);
-    NAME(add_products)(c, taps, vectors, true, t, i, c->high, c->count, sum);
+    for (int side = 0; side < 2; side++) {
+        NAME(add_products)
+        (c, taps, vectors, true, t, i, side == 0 ? 0 : c->high, side == 0 ? c->low : c->count, sum);
+        if (side == 0) {
+            NAME(add_products)(c, taps, vectors, false, t, i, c->low, c->high, sum);
+        }
+    }
     UNROLL
     for (int j = 0; j < taps; j++) {
         NAME(number) *sums = (NAME(number) *)c->sums + (t + j) * c->sums_tap + i;
@@ -413,7 +404,7 @@ INLINE void NAME(widen_some)(int64_t n, NAME(number) *restrict to, const NAME(el
     }
 }
 
-/* Copies of the loop, of which the compiler makes vectors for every other element. */
+/* Copies of the loop: the compiler makes vectors of them for every other element. */
 INLINE void NAME(widen_run)(int64_t n, NAME(number) * to, const NAME(element) * from, int64_t step) {
     enum { LANES = VECTOR_BYTES / sizeof(REAL) };
     int64_t i = 0;

@@ -128,7 +128,7 @@ static void pack_units(void *context, int task) {
 static bp_status pack(const bp_prepared *self, int operand, const bp_operand *source, bp_packed **result) {
     const prepared *plan = (const prepared *)self;
     bp__conv_packed *packed = NULL;
-    (void)operand; /* dispatch only passes those of bp_verdict.packs */
+    (void)operand; /* dispatch only passes operands in bp_verdict.packs */
     const bp_status status = bp__conv_packed_new(plan->host, plan->weight_bytes, &packed);
     if (status != BP_OK) {
         return status;

@@ -51,7 +51,7 @@ typedef struct bp__winograd_set {
     const bp__winograd_kernels *own;
 } bp__winograd_set;
 
-/* How a convolution is cut into units, each of which one thread computes: a block of tiles and some rows, which are
+/* How a convolution is cut into units; one thread computes one: a block of tiles and some rows, which are
  * channels of the result. */
 typedef struct bp__winograd_cut {
     bool tiles_are_v;    /* vectors of the products follow the tiles; otherwise the rows */
@@ -115,10 +115,10 @@ size_t bp__winograd_memory_bytes(const bp__winograd_cut *cut, const bp__native_k
 void bp__winograd_memory_at(const bp__winograd_cut *cut, const bp__native_kernels *products, int64_t channels,
                             char *memory, bp__winograd_memory *parts);
 
-/* Finds the unit's tiles, the first of which is `start`. */
+/* Finds the unit's tiles; the first one is `start`. */
 void bp__winograd_locate(const bp__winograd_unit *unit, int64_t start);
 
-/* Returns the elements between the panels of one product and those of the next, for k channels. */
+/* Returns the elements between the panels of one product and the panels of the next, for k channels. */
 int64_t bp__winograd_panels(const bp__winograd_unit *unit, int64_t k);
 
 /* Transforms the channels c0 to c0 + k of the unit's tiles into panels. */
@@ -139,7 +139,7 @@ static inline int64_t bp__winograd_sums_step(const bp__winograd_unit *unit) {
     return bp__conv_round_up(unit->cut->tiles_are_v ? unit->tiles : unit->rows, unit->set->products->lanes);
 }
 
-/* Returns the elements between the sums of one product and those of the next. */
+/* Returns the elements between the sums of one product and the sums of the next. */
 static inline int64_t bp__winograd_sums_product(const bp__winograd_unit *unit) {
     return bp__winograd_apart(bp__winograd_sums_step(unit) * (unit->cut->tiles_are_v ? unit->rows : unit->tiles));
 }

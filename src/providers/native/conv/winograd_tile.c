@@ -77,7 +77,7 @@ void bp__winograd_locate(const bp__winograd_unit *unit, int64_t start) {
         tile->to = item * job->result_batch;
         for (int d = 0; d < 2; d++) {
             const bp__conv_axis *axis = &job->axis[1 + d];
-            /* Taps of CONV_INPUT go backwards, so the first element of the image is that of the last tap. */
+            /* Taps of CONV_INPUT go backwards, so the first element of the image belongs to the last tap. */
             const int64_t shift = axis->first + (axis->change < 0 ? axis->change * (BP__WINOGRAD_TAPS - 1) : 0);
             const int64_t at = index[d] * BP__WINOGRAD_OUT + shift;
             tile->from += at * axis->stride;

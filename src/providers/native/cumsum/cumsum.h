@@ -1,7 +1,7 @@
 /* cumsum.h - declares the kernels and plans of cumulative sums.
  *
  * Elements are read into compact memory, added up there, and written, with the functions of elementwise/. The additions
- * are those of one tree in all layouts, see cumsum.h of the public interface: `eights` in three levels; within a block,
+ * form one tree in all layouts, see cumsum.h of the public interface: `eights` in three levels; within a block,
  * the sums of eights in their order; the sums of blocks in their order. So a block needs only the sum of those before
  * it, and threads can share a row. */
 #ifndef BP_NATIVE_CUMSUM_H
@@ -49,8 +49,8 @@ typedef struct bp__cumsum_found {
     int threads;
 } bp__cumsum_found;
 
-/* Returns whether the kernel adds up rows side by side: those along the last dimension, of which elements are closer to
- * each other than those of a row, or rows that are short. */
+/* Returns whether the kernel adds up rows side by side: rows along the last dimension, if its elements are closer to
+ * each other than the elements of a row, or rows that are short. */
 static inline bool bp__cumsum_side_by_side(const bp_cumsum_problem *p) {
     enum { FEW = 8, SHORT = 32 };
     if (p->ndim == 0 || p->size[p->ndim - 1] < FEW) {

@@ -1,5 +1,5 @@
 /* kernel_cumsum.h - template: adds up elements of one domain. Parameters: TYPE (the suffix of names), NUMBER (the type
- * of an element), SUM (that of sums). */
+ * of an element), SUM (the type of sums). */
 
 typedef SUM NAME(sums) __attribute__((vector_size(LANES * sizeof(SUM))));
 typedef NUMBER NAME(elements) __attribute__((vector_size(LANES * sizeof(NUMBER)), aligned(sizeof(NUMBER)), may_alias));
@@ -75,7 +75,7 @@ static void NAME(add_row)(int64_t count, bool exclusive, void *elements, const v
 
 /* ---- Eight elements of each of several rows, which are side by side ---- */
 
-/* Adds up LANES rows, whose elements are `step` apart. The additions are those of add_eight(). */
+/* Adds up LANES rows, whose elements are `step` apart. The additions are as in add_eight(). */
 INLINE void NAME(run_columns)(NUMBER *at, int64_t step, bool exclusive, const SUM *of_base, SUM *of_carry) {
     VECTOR x[8], base, carry, before = {0};
     memcpy(&base, of_base, sizeof base);

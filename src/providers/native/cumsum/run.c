@@ -17,7 +17,7 @@ typedef struct prepared {
     int64_t x_element, y_element; /* bytes */
     int64_t x_first, y_first;     /* elements */
     bool side_by_side;
-    int outer;             /* dimensions of the panels, without that of the rows side by side */
+    int outer;             /* dimensions of the panels, without the dimension of the rows side by side */
     int64_t width;         /* rows of a panel, at most BP__CUMSUM_COLUMNS */
     int64_t panels, along; /* panels; those along the dimension of rows side by side */
     int64_t block, blocks; /* elements of a block; blocks of a row */
@@ -34,7 +34,7 @@ typedef struct call {
     const prepared *plan;
     const char *x;
     char *y;
-    row_sums *sums; /* of split rows: those of each block of each panel, and then of the blocks before it */
+    row_sums *sums; /* of split rows: the sums of each block of each panel, and then of the blocks before it */
     bool writes;    /* the second stage of split rows */
     _Atomic int64_t next;
     bp__stop stop;
@@ -119,7 +119,7 @@ static void add_block(call *c, const panel *at, int64_t block, const row_sums *b
     }
 }
 
-/* Adds the sums of a block to those of the blocks before it. */
+/* Adds the sums of a block to the sums of the blocks before it. */
 static void add_sums(const prepared *plan, row_sums *base, const row_sums *carry) {
     for (int i = 0; i < plan->width; i++) {
         if (plan->found.integers) {
@@ -171,7 +171,7 @@ static void run_units(void *context, int task) {
     }
 }
 
-/* Replaces the sums of blocks by those of all blocks before them. */
+/* Replaces the sums of blocks by the sums of all blocks before them. */
 static void add_blocks(const call *c) {
     const prepared *plan = c->plan;
     for (int64_t index = 0; index < plan->panels; index++) {
@@ -225,7 +225,7 @@ static void turn_around(prepared *plan) {
     p->y_axis = -p->y_axis;
 }
 
-/* Cuts the rows into panels, of which each thread gets at least two where there are enough rows, and into blocks. */
+/* Cuts the rows into panels, at least two for each thread where there are enough rows, and into blocks. */
 static void cut(prepared *plan) {
     enum { NARROW = 8, FEW = 4 };
     const bp_cumsum_problem *p = &plan->problem;

@@ -11,7 +11,7 @@ typedef enum bp__domain { BP__DOMAIN_I32, BP__DOMAIN_I64, BP__DOMAIN_F32, BP__DO
 
 enum { BP__ELEMENT_DTYPES = BP_BOOL + 1 };
 
-/* Convert rows x columns elements, of which `row` and `column` are the strides in the tensor. The other side is compact
+/* Convert rows x columns elements; `row` and `column` are their strides in the tensor. The other side is compact
  * and has the type of a domain. */
 typedef void (*bp__element_read)(int64_t rows, int64_t columns, const void *from, int64_t row, int64_t column,
                                  void *to);
@@ -40,7 +40,7 @@ typedef struct bp__element_set {
     bp__element_unary unary; /* NULL: the elements are converted only */
     bp__element_binary binary;
     size_t number;  /* bytes of an element of the domain */
-    bool direct[3]; /* the operand's type is that of the domain */
+    bool direct[3]; /* the operand's type is the domain's */
 } bp__element_set;
 
 /* The dimensions of a problem in the order of the output's strides, the smallest one last. */

@@ -94,7 +94,7 @@ static const void *values_of(const prepared *plan, const tile *t, int operand, v
 }
 
 static void compute_tile(const prepared *plan, const tile *t) {
-    /* The results may take the place of the first input, of which the functions read each element before they write it.
+    /* The results may take the place of the first input: the functions read each element before they write it.
      */
     _Alignas(64) char buffer[BP_ELEMENTWISE_OPERANDS - 1][BUFFERED * sizeof(double)];
     const int last = plan->loop.ndim - 1, output = plan->inputs;
@@ -187,8 +187,8 @@ static void destroy(bp_prepared *self) {
 
 /* ---- Plans ---- */
 
-/* Makes the dimension in which an input without contiguous columns has the smallest stride that of the rows. Returns
- * whether there is such an input. */
+/* Makes the dimension in which an input without contiguous columns has the smallest stride the dimension of the rows.
+ * Returns whether there is such an input. */
 static bool choose_rows(bp__element_loop *loop, int inputs) {
     const int last = loop->ndim - 1;
     int strided = -1, least = last - 1;

@@ -86,7 +86,7 @@ static void check_indices(void *context, int task) {
 
 /* ---- Elements ---- */
 
-/* Copies elements, each of which has an index of its own. */
+/* Copies elements that have an index of their own each. */
 #define GATHER(type)                                                                                                   \
     for (int64_t j = 0; j < columns; j++) {                                                                            \
         ((type *)to)[j * out] = ((const type *)from)[j * in + index_at(w, index + j * step) * axis];                   \

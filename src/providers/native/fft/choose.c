@@ -57,7 +57,7 @@ typedef struct side {
     int64_t step[BP_MAX_FFT_NDIM];
 } side;
 
-/* Returns the elements of dimension d in the lines of other axes: all, or those of the half spectrum. */
+/* Returns the elements of dimension d in the lines of other axes: all, or the elements of the half spectrum. */
 static int64_t stored_length(const bp_fft_problem *f, int d) {
     return f->kind != BP_FFT_C2C && d == f->ndim - 1 ? f->n[d] / 2 + 1 : f->n[d];
 }

@@ -1,5 +1,5 @@
 /* kernel_load_store.h - template: copies lines of any layout to and from working memory, and computes the first pass of
- * a single line. Parameters are those of kernel_lanes.h.
+ * a single line. Parameters: as in kernel_lanes.h.
  */
 
 /* order[i] is the line in lane i; LANE_OF_LINE is the inverse. */

@@ -1,4 +1,4 @@
-/* kernel_pass.h - template: butterflies, and the passes of a transform. Parameters are those of kernel_lanes.h.
+/* kernel_pass.h - template: butterflies, and the passes of a transform. Parameters: as in kernel_lanes.h.
  *
  * Each radix is compiled to three passes: a first pass that reads any layout, a middle pass in working memory, and a
  * last pass that needs no twiddles and writes any layout.

@@ -1,5 +1,5 @@
 /* kernel_real.h - template: converts between the spectrum of real data and the half-length complex spectrum, and
- * multiplies along a line. Parameters are those of kernel_lanes.h.
+ * multiplies along a line. Parameters: as in kernel_lanes.h.
  */
 
 /* Converts one k: with a = x[k] and b = x[h-k], returns y[k] and stores y[h-k] in *mirrored. */

@@ -73,7 +73,7 @@ typedef struct bp__fft_kernels {
     /* Runs the first pass (of radix `lanes`) of one line of lanes * m contiguous pairs, m >= lanes. The result is
      * working memory of m elements. `twiddle` was made by interleave_twiddles(). */
     void (*first_line_pass)(const void *in, bool swapped, const void *twiddle, int64_t m, void *work);
-    /* Makes the twiddles of first_line_pass() from those of a pass: blocks of `lanes` values of p, of which the last
+    /* Makes the twiddles of first_line_pass() from the twiddles of a pass: blocks of `lanes` values of p; the last one
      * ends at m. */
     void (*interleave_twiddles)(void *to, const void *twiddle, int64_t m);
     /* Copy n elements of lines to working memory and back. */
@@ -84,10 +84,10 @@ typedef struct bp__fft_kernels {
     void (*twiddle_transpose)(void *to, int64_t to_step, const void *from, const void *twiddle, int64_t count);
     /* order[i] is the line in lane i, for twiddle vectors of twiddle_transpose(). */
     const int *order;
-    /* Converts between the spectrum of h pairs of reals (elements 0 to h-1) and that of the 2 h reals (elements 0 to
-     * h). For k from 1 to h/2, with a = x[k] and b = conj x[h-k]: y[k] = g (a + b) + v[k] (a - b), and y[h-k] is the
-     * conjugate of the difference. If `splits`, y[0] and y[h] come from x[0]; otherwise y[0] comes from the real parts
-     * of x[0] and x[h]. combine_real() works on lanes, combine_real_line() on one line of pairs. y may be x. */
+    /* Converts between the spectrum of h pairs of reals (elements 0 to h-1) and the spectrum of the 2 h reals (elements
+     * 0 to h). For k from 1 to h/2, with a = x[k] and b = conj x[h-k]: y[k] = g (a + b) + v[k] (a - b), and y[h-k] is
+     * the conjugate of the difference. If `splits`, y[0] and y[h] come from x[0]; otherwise y[0] comes from the real
+     * parts of x[0] and x[h]. combine_real() works on lanes, combine_real_line() on one line of pairs. y may be x. */
     void (*combine_real)(void *y, const void *x, const void *v, double g, bool splits, int64_t h);
     void (*combine_real_line)(void *y, const void *x, const void *v, double g, bool splits, int64_t h);
     /* Fills in n elements of real data's spectrum from the first n/2+1, for odd n. */

@@ -27,7 +27,7 @@ typedef struct bp__fft_algorithm {
     const bp__fft_kernels *narrow; /* has one lane: its working memory is a line of pairs */
 } bp__fft_algorithm;
 
-/* Returns the algorithm for length n. `kernels` are those of one type, widest first; the array ends with NULL or
+/* Returns the algorithm for length n. `kernels` are of one type, widest first; the array ends with NULL or
  * BP__FFT_WIDTHS entries. */
 bp__fft_algorithm bp__fft_algorithm_of(const bp__fft_kernels *const *kernels, int64_t n);
 

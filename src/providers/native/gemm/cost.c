@@ -15,7 +15,8 @@ static const double rate[3][BP__NATIVE_DTYPES] = {
     [2] = {83, 83, 83, 41, 21, 10.5},
 };
 
-/* Rate of 8-bit integers, by that of f32: two products in each lane of an instruction, and a sum in another. */
+/* Rate of 8-bit integers, relative to the rate of f32: two products in each lane of an instruction, and a sum in
+ * another. */
 #define INTEGER_GAIN 1.6
 /* What one instruction instead of two gains. Assumed: no processor with VPDPWSSD was measured. */
 #define VNNI_GAIN 1.6

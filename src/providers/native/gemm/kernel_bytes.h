@@ -34,31 +34,32 @@ INLINE bytes_16 load_bytes_4(const void *from) {
     return (bytes_16)(words_2){word, 0};
 }
 
-/* Returns `count` bytes, at most 8, as the lower ones of a number. Memory beyond them is not accessed. */
-INLINE uint64_t load_word_part(const uint8_t *from, int count) {
-    if (count >= 8) {
-        uint64_t word;
-        memcpy(&word, from, sizeof word);
-        return word;
-    }
-    if (count >= 4) { /* two halves that overlap */
-        uint32_t low, high;
-        memcpy(&low, from, sizeof low);
-        memcpy(&high, from + count - 4, sizeof high);
-        return low | (uint64_t)high << (8 * (count - 4));
-    }
-    uint64_t word = 0;
-    for (int i = 0; i < count; i++) {
-        word |= (uint64_t)from[i] << (8 * i);
-    }
-    return word;
+/* Loads `count` bytes, at most 16; the others are 0. Memory beyond them is not accessed. */
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+INLINE bytes_16 load_bytes_part(const void *from, int count) {
+    return (bytes_16)_mm_maskz_loadu_epi8((__mmask16)((1u << count) - 1u), from);
 }
-
-/* Loads `count` bytes, at most 16; the others are 0. */
+#else
 INLINE bytes_16 load_bytes_part(const void *from, int count) {
     const uint8_t *bytes = from;
-    return (bytes_16)(words_2){load_word_part(bytes, count), count > 8 ? load_word_part(bytes + 8, count - 8) : 0};
+    uint64_t low, high = 0;
+    if (count >= 8) { /* two words that overlap */
+        memcpy(&low, bytes, sizeof low);
+        memcpy(&high, bytes + count - 8, sizeof high);
+        high = count == 8 ? 0 : high >> 8 * (16 - count);
+    } else if (count >= 4) {
+        uint32_t first, last;
+        memcpy(&first, bytes, sizeof first);
+        memcpy(&last, bytes + count - 4, sizeof last);
+        low = first | (uint64_t)last << 8 * (count - 4);
+    } else if (count > 0) { /* the first, the middle and the last byte, which may be the same */
+        low = bytes[0] | (uint64_t)bytes[count / 2] << 8 * (count / 2) | (uint64_t)bytes[count - 1] << 8 * (count - 1);
+    } else {
+        low = 0;
+    }
+    return (bytes_16)(words_2){low, high};
 }
+#endif
 
 #define INTERLEAVE(lane, first) ((lane) / 2 + (first) + ((lane)&1) * 16)
 #define SAME_LANE(lane, first) ((lane) + (first))

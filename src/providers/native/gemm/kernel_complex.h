@@ -23,10 +23,12 @@ INLINE void NAME(store)(REAL *to, VECTOR x) {
 #define EVEN(lane, a) (2 * (lane))
 #define ODD(lane, a) (2 * (lane) + 1)
 #define ZIP(lane, from) (((lane)&1 ? VL : 0) + (lane) / 2 + (from))
-INLINE void NAME(split)(const REAL *from, VECTOR *re, VECTOR *im) {
-    const VECTOR low = NAME(load)(from), high = NAME(load)(from + VL);
+INLINE void NAME(split_vectors)(VECTOR low, VECTOR high, VECTOR *re, VECTOR *im) {
     *re = __builtin_shufflevector(low, high, VECTOR_LANES(EVEN, 0));
     *im = __builtin_shufflevector(low, high, VECTOR_LANES(ODD, 0));
+}
+INLINE void NAME(split)(const REAL *from, VECTOR *re, VECTOR *im) {
+    NAME(split_vectors)(NAME(load)(from), NAME(load)(from + VL), re, im);
 }
 INLINE void NAME(join)(REAL *to, VECTOR re, VECTOR im) {
     NAME(store)(to, __builtin_shufflevector(re, im, VECTOR_LANES(ZIP, 0)));
@@ -70,7 +72,7 @@ INLINE void NAME(update)(REAL *c, REAL re, REAL im, const double *alpha, const d
     c[1] = im;
 }
 
-/* Writes one vector of sums to C, of which `rows` rows exist: c = alpha * sum + beta * c. `c_p` is in elements. */
+/* Writes one vector of sums to C, where `rows` rows exist: c = alpha * sum + beta * c. `c_p` is in elements. */
 INLINE void NAME(finish_vector)(VECTOR re, VECTOR im, const double *alpha, const double *beta, REAL *to, int64_t c_p,
                                 int rows) {
     const bool keep = beta[0] != 0 || beta[1] != 0;
@@ -83,40 +85,80 @@ INLINE void NAME(finish_vector)(VECTOR re, VECTOR im, const double *alpha, const
         }
         return;
     }
-    const size_t bytes = 2 * sizeof(REAL) * (size_t)rows;
+    const int low_count = 2 * rows < VL ? 2 * rows : VL, high_count = 2 * rows - low_count;
     SCALE(alpha, re, im, PARTS(madd), PARTS(msub), PARTS(splat));
     if (keep) {
-        const REAL *from = to;
-        VECTOR c_re, c_im;
-        if (rows < VL) {
-            memset(lanes, 0, sizeof lanes);
-            from = memcpy(lanes, to, bytes);
+        VECTOR low, high, c_re, c_im;
+        if (rows >= VL) {
+            low = NAME(load)(to);
+            high = NAME(load)(to + VL);
+        } else {
+            low = PARTS(load_part)(to, low_count);
+            high = PARTS(load_part)(to + VL, high_count);
         }
-        NAME(split)(from, &c_re, &c_im);
+        NAME(split_vectors)(low, high, &c_re, &c_im);
         SCALE(beta, c_re, c_im, PARTS(madd), PARTS(msub), PARTS(splat));
         re += c_re;
         im += c_im;
     }
     if (rows >= VL) {
         NAME(join)(to, re, im);
+        return;
+    }
+    const VECTOR low = __builtin_shufflevector(re, im, VECTOR_LANES(ZIP, 0));
+    if (low_count == VL) {
+        NAME(store)(to, low);
+        PARTS(store_part)(to + VL, __builtin_shufflevector(re, im, VECTOR_LANES(ZIP, VL / 2)), high_count);
     } else {
-        NAME(join)(lanes, re, im);
-        memcpy(to, lanes, bytes);
+        PARTS(store_part)(to, low, low_count);
     }
 }
 
-/* Writes the sums of a tile to C. `rows` rows exist. */
-INLINE void NAME(finish)(int mv, int nr, VECTOR (*re)[MV], VECTOR (*im)[MV], const bp__native_view *t, REAL *c,
-                         int rows) {
+/* Writes the sums of a tile, [nr][mv][re, im][VL] in memory, to C in every case. It is one function for all tiles:
+ * copies for each size would be most of the code of a set. `rows` rows exist. */
+static __attribute__((noinline)) void NAME(finish_any)(int mv, int nr, const REAL *sums, const bp__native_view *t,
+                                                       REAL *c, int rows) {
     const int64_t c_p = t->c_p, c_q = t->c_q;
-    UNROLL
     for (int j = 0; j < nr; j++) {
-        UNROLL
-        for (int i = 0; i < mv; i++) {
+        for (int i = 0; i < mv; i++, sums += 2 * VL) {
             NAME(finish_vector)
-            (re[j][i], im[j][i], t->alpha, t->beta, c + 2 * (j * c_q + i * VL * c_p), c_p, rows - i * VL);
+            (NAME(load)(sums), NAME(load)(sums + VL), t->alpha, t->beta, c + 2 * (j * c_q + i * VL * c_p), c_p,
+             rows - i * VL);
         }
     }
+}
+
+/* Writes the sums of a tile to C: directly if rows of C are contiguous, factors are real, and all vectors are full. */
+INLINE void NAME(finish)(int mv, int nr, VECTOR (*re)[MV], VECTOR (*im)[MV], const bp__native_view *t, REAL *c,
+                         int rows) {
+    if (t->c_p == 1 && t->alpha[1] == 0 && t->beta[1] == 0 && rows == mv * VL) {
+        const VECTOR alpha = PARTS(splat)((REAL)t->alpha[0]), beta = PARTS(splat)((REAL)t->beta[0]);
+        const int64_t c_q = t->c_q;
+        if (t->beta[0] == 0) {
+            UNROLL
+            for (int l = 0; l < mv * nr; l++) {
+                const int i = l % mv, j = l / mv;
+                NAME(join)(c + 2 * (j * c_q + i * VL), re[j][i] * alpha, im[j][i] * alpha);
+            }
+            return;
+        }
+        UNROLL
+        for (int l = 0; l < mv * nr; l++) {
+            const int i = l % mv, j = l / mv;
+            REAL *to = c + 2 * (j * c_q + i * VL);
+            VECTOR c_re, c_im;
+            NAME(split)(to, &c_re, &c_im);
+            NAME(join)(to, re[j][i] * alpha + c_re * beta, im[j][i] * alpha + c_im * beta);
+        }
+        return;
+    }
+    REAL sums[MV * NR * 2 * VL];
+    UNROLL
+    for (int l = 0; l < mv * nr; l++) {
+        NAME(store)(sums + l * 2 * VL, re[l / mv][l % mv]);
+        NAME(store)(sums + l * 2 * VL + VL, im[l / mv][l % mv]);
+    }
+    NAME(finish_any)(mv, nr, sums, t, c, rows);
 }
 
 /* Computes a tile of mv vectors by nr columns: all sums are in registers, and k is the outer loop. V is always packed;

@@ -2,6 +2,8 @@
  * Parameters: REAL, TYPE (its suffix), VECTOR (a vector of it), VL (its elements), NAME(x) (appends the suffix), MV and
  * NR (vectors and columns of a tile), and optionally SCALED(factor, x), their product.
  */
+#undef PARTS_OF_VECTORS
+#undef PARTS_OR_WHOLE
 #ifndef SCALED
 #define SCALED(factor, x) ((factor) * (x))
 #endif
@@ -39,7 +41,7 @@ INLINE NAME(target) NAME(target_of)(const bp__native_view *t, int rows) {
     return (NAME(target)){(REAL)t->alpha[0], (REAL)t->beta[0], t->c_p, t->c_q, rows, t->bias, t->relu};
 }
 
-/* Returns a vector of results for contiguous rows of C, of which `rows` exist. */
+/* Returns a vector of results for contiguous rows of C; the first `rows` exist. */
 INLINE VECTOR NAME(result_vector)(VECTOR sum, const NAME(target) * t, const REAL *c, int rows) {
     const VECTOR alphas = NAME(splat)(t->alpha), betas = NAME(splat)(t->beta);
     return t->beta == 0 ? SCALED(alphas, sum)
@@ -62,51 +64,80 @@ INLINE void NAME(store_rows)(REAL *to, VECTOR x, int rows) {
     }
 }
 
-/* Writes one vector of sums to contiguous rows of C, of which `rows` exist. */
+/* Writes one vector of sums to contiguous rows of C; the first `rows` exist. */
 INLINE void NAME(finish_vector)(VECTOR sum, const NAME(target) * t, REAL *to, int rows) {
     NAME(store_rows)(to, NAME(result_vector)(sum, t, to, rows), rows);
 }
 
-/* Writes the sums of a tile to C. */
-INLINE void NAME(finish)(int mv, int nr, VECTOR (*sum)[MV], const NAME(target) * t, REAL *c) {
-    if (t->c_p == 1 && t->bias) {
-        UNROLL
-        for (int j = 0; j < nr; j++) {
-            UNROLL
-            for (int i = 0; i < mv; i++) {
-                const int rows = i < mv - 1 ? VL : t->rows - i * VL;
-                REAL *to = c + j * t->c_q + i * VL;
-                const VECTOR x = NAME(result_vector)(sum[j][i], t, to, rows);
-                NAME(store_rows)(to, NAME(follow)(x, t->bias + i * VL, t->relu, rows), rows);
-            }
+/* Writes the sums of a tile, [nr][mv][VL] in memory, to C in every case. It is one function for all tiles: copies for
+ * each size would be most of the code of a set. */
+static __attribute__((noinline)) void NAME(finish_any)(int mv, int nr, const REAL *sums, const NAME(target) * t,
+                                                       REAL *c) {
+    const int64_t c_p = t->c_p, c_q = t->c_q;
+    const int rows = t->rows, column = mv * VL;
+    const REAL alpha = t->alpha, beta = t->beta;
+    for (int j = 0; c_p == 1 && j < nr; j++, sums += column, c += c_q) {
+        for (int i = 0; i < rows; i += VL) {
+            const VECTOR x = NAME(result_vector)(NAME(load)(sums + i), t, c + i, rows - i);
+            NAME(store_rows)(c + i, t->bias ? NAME(follow)(x, t->bias + i, t->relu, rows - i) : x, rows - i);
         }
-        return;
     }
-    if (t->c_p == 1) {
-        UNROLL
+    for (int i = 0; c_p != 1 && i < rows; i++, sums++, c += c_p) {
         for (int j = 0; j < nr; j++) {
+            REAL *to = c + j * c_q;
+            *to = beta == 0 ? SCALED(alpha, sums[j * column]) : NAME(update)(alpha, sums[j * column], beta, *to);
+        }
+    }
+}
+
+/* Whether parts of vectors are loaded and stored by instructions, and whether these take whole vectors too. */
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+#define PARTS_OF_VECTORS true
+#define PARTS_OR_WHOLE 1
+#else
+#define PARTS_OF_VECTORS (VECTOR_BYTES > 16)
+#define PARTS_OR_WHOLE 0
+#endif
+
+/* Writes the sums of a tile to C: directly if rows of C are contiguous and nothing is added, unless the last vectors
+ * are not full and take a loop. `part`: they are not full. */
+INLINE void NAME(finish)(int mv, int nr, bool part, VECTOR (*sum)[MV], const NAME(target) * t, REAL *c) {
+    const bool cut = part ? PARTS_OF_VECTORS : PARTS_OR_WHOLE;
+    if (t->c_p == 1 && !t->bias && (cut || t->rows == mv * VL)) {
+        const int last = t->rows - (mv - 1) * VL;
+        const VECTOR alpha = NAME(splat)(t->alpha), beta = NAME(splat)(t->beta);
+        if (t->beta == 0) {
             UNROLL
-            for (int i = 0; i < mv; i++) {
-                NAME(finish_vector)(sum[j][i], t, c + j * t->c_q + i * VL, i < mv - 1 ? VL : t->rows - i * VL);
+            for (int l = 0; l < mv * nr; l++) {
+                const int i = l % mv, j = l / mv;
+                REAL *to = c + j * t->c_q + i * VL;
+                if (cut && i == mv - 1) {
+                    NAME(store_part)(to, SCALED(alpha, sum[j][i]), last);
+                } else {
+                    NAME(store)(to, SCALED(alpha, sum[j][i]));
+                }
+            }
+            return;
+        }
+        UNROLL
+        for (int l = 0; l < mv * nr; l++) {
+            const int i = l % mv, j = l / mv;
+            REAL *to = c + j * t->c_q + i * VL;
+            if (cut && i == mv - 1) {
+                const VECTOR old = NAME(load_part)(to, last);
+                NAME(store_part)(to, NAME(madd)(alpha, sum[j][i], SCALED(beta, old)), last);
+            } else {
+                NAME(store)(to, NAME(madd)(alpha, sum[j][i], SCALED(beta, NAME(load)(to))));
             }
         }
         return;
     }
     REAL lanes[MOST_COLUMNS * MV * VL];
     UNROLL
-    for (int j = 0; j < nr; j++) {
-        UNROLL
-        for (int i = 0; i < mv; i++) {
-            NAME(store)(lanes + (j * mv + i) * VL, sum[j][i]);
-        }
+    for (int l = 0; l < mv * nr; l++) {
+        NAME(store)(lanes + l * VL, sum[l / mv][l % mv]);
     }
-    for (int i = 0; i < t->rows; i++) {
-        UNROLL
-        for (int j = 0; j < nr; j++) {
-            REAL *to = c + j * t->c_q + i * t->c_p, x = lanes[j * mv * VL + i];
-            *to = t->beta == 0 ? SCALED(t->alpha, x) : NAME(update)(t->alpha, x, t->beta, *to);
-        }
-    }
+    NAME(finish_any)(mv, nr, lanes, t, c);
 }
 
 /* C = beta * C. A beta of 0 writes zeros without reading C. */

@@ -22,7 +22,7 @@ typedef uint32_t PNAME(loose) __attribute__((vector_size(4 * PACK_LANES), aligne
         }                                                                                                              \
     }
 
-/* Packs `bytes` elements (at most two for each lane) of PACK_LANES rows, of which `rows` exist, with contiguous k: a
+/* Packs `bytes` elements (at most two for each lane) of PACK_LANES rows (the first `rows` exist) with contiguous k: a
  * square of pairs, transposed in registers. */
 INLINE void PNAME(square)(uint32_t *panel, int width, const IN *source, int64_t across, int rows, int bytes) {
     PAIRS row[PACK_LANES];
@@ -82,7 +82,7 @@ INLINE void PNAME(any)(uint32_t *panel, int width, const IN *source, int64_t acr
     }
 }
 
-/* Packs PACK_LANES rows of a panel, of which `rows` exist. */
+/* Packs PACK_LANES rows of a panel; the first `rows` exist. */
 INLINE void PNAME(strip)(uint32_t *panel, int width, const IN *source, int64_t across, int64_t along, int rows,
                          int64_t k) {
     if (across == 1 && rows == PACK_LANES) {

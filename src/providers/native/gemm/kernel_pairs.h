@@ -43,7 +43,7 @@ INLINE void tile(int mv, int nr, const bp__native_view *t, const uint32_t *panel
                 }
             }
         }
-        NAME(finish)(mv, nr, sum, &target, c);
+        NAME(finish)(mv, nr, false, sum, &target, c);
     }
 }
 

@@ -101,13 +101,20 @@ INLINE void NAME(gemv_tile)(int vectors, bool part, const bp__native_view *w, in
             sum[i] = NAME(madd)(x, factor, sum[i]);
         }
     }
-    NAME(target) target = NAME(target_of)(w, rows);
+    NAME(target) target = NAME(target_of)(w, VL);
     target.beta = first == 0 ? target.beta : 1;
     UNROLL
     for (int i = 0; i < vectors; i++) {
-        VECTOR column[1][MV] = {{sum[i]}};
-        target.rows = part && i == vectors - 1 ? rows - i * VL : VL;
-        NAME(finish)(1, 1, column, &target, (REAL *)w->c + (p + i * VL) * w->c_p);
+        const int left = part && i == vectors - 1 ? rows - i * VL : VL;
+        REAL *to = (REAL *)w->c + (p + i * VL) * w->c_p;
+        if (w->c_p == 1) {
+            NAME(finish_vector)(sum[i], &target, to, left);
+        } else {
+            REAL lanes[VL];
+            NAME(store)(lanes, sum[i]);
+            target.rows = left;
+            NAME(finish_any)(1, 1, lanes, &target, to);
+        }
     }
 }
 

@@ -46,11 +46,12 @@ INLINE void NAME(tile)(int mv, int nr, bool packed, bool part, const bp__native_
                 }
             }
         }
-        NAME(finish)(mv, nr, sum, &target, c);
+        NAME(finish)(mv, nr, part, sum, &target, c);
     }
 }
 
-/* One function for each size of tile and location of its operands. */
+/* One function for each size of tile and location of its operands. If a load takes a part of a vector as well as a
+ * whole one, all tiles from memory use it. */
 typedef void NAME(tile_function)(const bp__native_view *t, const REAL *v, const REAL *s, REAL *c, int rows,
                                  int64_t count);
 #define TILE(name, mv, nr, packed, part)                                                                               \
@@ -59,11 +60,19 @@ typedef void NAME(tile_function)(const bp__native_view *t, const REAL *v, const 
         NAME(tile)(mv, nr, packed, part, t, v, s, c, rows, count);                                                     \
     }
 #define PANELS_TILE(mv, nr) TILE(panels, mv, nr, true, false)
+#if PARTS_OR_WHOLE
+#define MEMORY_TILES(mv, nr) TILE(part, mv, nr, false, true)
+#else
 #define MEMORY_TILES(mv, nr) TILE(memory, mv, nr, false, false) TILE(part, mv, nr, false, true)
+#endif
 EACH_TILE(PANELS_TILE, REAL_VECTORS, REAL_COLUMNS)
 EACH_MEMORY_TILE(MEMORY_TILES, REAL_VECTORS)
 #define PANELS_ROW(mv, nr) [FROM_PANELS][mv - 1][nr - 1] = NAME(panels_##mv##nr),
+#if PARTS_OR_WHOLE
+#define MEMORY_ROW(mv, nr) [FROM_MEMORY][mv - 1][nr - 1] = NAME(part_##mv##nr),
+#else
 #define MEMORY_ROW(mv, nr) [FROM_MEMORY][mv - 1][nr - 1] = NAME(memory_##mv##nr),
+#endif
 #define PART_ROW(mv, nr) [FROM_PART][mv - 1][nr - 1] = NAME(part_##mv##nr),
 static NAME(tile_function) *const NAME(tiles)[3][MV][MOST_COLUMNS] = {EACH_TILE(PANELS_ROW, REAL_VECTORS, REAL_COLUMNS)
                                                                           EACH_MEMORY_TILE(MEMORY_ROW, REAL_VECTORS)

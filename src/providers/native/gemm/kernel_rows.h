@@ -13,9 +13,9 @@
 #define HALVES_LOW(lane, a) ((lane) % 4 < 2 ? (lane) : (lane)-2 + VL)
 #define HALVES_HIGH(lane, a) ((lane) % 4 < 2 ? (lane) + 2 : (lane) + VL)
 
-/* Loads elements [0, count) of VL rows. Vector l of `to` gets element l of each row. If `edge`, only `rows` of them
- * exist, and the last one is read again for the others. */
-INLINE void NAME(load_rows)(VECTOR *to, const REAL *from, int64_t v_p, bool edge, int rows, int count) {
+/* Loads elements [0, count) of VL rows. Vector l of `to` gets element l of each row. If `edge`, row i is at at[i],
+ * otherwise at i * v_p. */
+INLINE void NAME(load_rows)(VECTOR *to, const REAL *from, int64_t v_p, bool edge, const int64_t *at, int count) {
     VECTOR row[QUAD];
     UNROLL
     for (int i = 0; i < QUAD; i++) {
@@ -23,7 +23,7 @@ INLINE void NAME(load_rows)(VECTOR *to, const REAL *from, int64_t v_p, bool edge
         UNROLL
         for (int j = 0; j < VL / QUAD; j++) {
             const int lane = i + j * QUAD;
-            const REAL *x = from + (edge && lane >= rows ? rows - 1 : lane) * v_p;
+            const REAL *x = from + (edge ? at[lane] : lane * v_p);
             part[j] = count < QUAD ? QUADS(load_part)(x, count) : QUADS(load)(x);
         }
         row[i] = QUADS(join)(part);
@@ -44,9 +44,9 @@ INLINE void NAME(load_rows)(VECTOR *to, const REAL *from, int64_t v_p, bool edge
 
 /* sum[j] += elements [0, count) of VL rows times column j of S, k ascending: the chain of gemm.h. */
 INLINE void NAME(add_rows)(int nr, VECTOR *sum, const REAL *v, const bp__native_view *t, const REAL *s, bool edge,
-                           int rows, int count) {
+                           const int64_t *at, int count) {
     VECTOR x[QUAD];
-    NAME(load_rows)(x, v, t->v_p, edge, rows, count);
+    NAME(load_rows)(x, v, t->v_p, edge, at, count);
     UNROLL
     for (int l = 0; l < QUAD; l++) {
         if (l < count) {
@@ -66,7 +66,7 @@ INLINE bool NAME(rows_collide)(int64_t v_p) {
     return rest < close || rest > period - close;
 }
 
-/* Computes nr columns of C for `groups` vectors of rows, of which `rows` rows exist. Each group has chains of its own.
+/* Computes nr columns of C for `groups` vectors of rows, where `rows` rows exist. Each group has chains of its own.
  * `edge`: the last group is not full. */
 INLINE void NAME(rows_tile)(int groups, int nr, bool edge, const bp__native_view *whole, const REAL *v, const REAL *s,
                             REAL *c, int rows) {
@@ -81,31 +81,36 @@ INLINE void NAME(rows_tile)(int groups, int nr, bool edge, const bp__native_view
         }
     }
     const int last = rows - (groups - 1) * VL;
+    int64_t at[VL]; /* of the rows of the last group. The last row is read again for those that do not exist. */
+    for (int i = 0; edge && i < VL; i++) {
+        at[i] = (i < last ? i : last - 1) * t->v_p;
+    }
     int64_t k = 0;
     for (; k + QUAD <= t->k; k += QUAD) {
         UNROLL
         for (int i = 0; i < groups; i++) {
             const REAL *x = v + k + i * below;
             OPAQUE(x); /* otherwise the compiler keeps a pointer to each row, and runs out of registers */
-            NAME(add_rows)(nr, sum[i], x, t, s + k * t->s_k, edge && i == groups - 1, last, QUAD);
+            NAME(add_rows)(nr, sum[i], x, t, s + k * t->s_k, edge && i == groups - 1, at, QUAD);
         }
     }
     if (k < t->k) {
         UNROLL
         for (int i = 0; i < groups; i++) {
             NAME(add_rows)
-            (nr, sum[i], v + k + i * below, t, s + k * t->s_k, edge && i == groups - 1, last, (int)(t->k - k));
+            (nr, sum[i], v + k + i * below, t, s + k * t->s_k, edge && i == groups - 1, at, (int)(t->k - k));
         }
     }
     UNROLL
     for (int i = 0; i < groups; i++) {
-        const NAME(target) target = NAME(target_of)(t, edge && i == groups - 1 ? last : VL);
+        const bool part = edge && i == groups - 1;
+        const NAME(target) target = NAME(target_of)(t, part ? last : VL);
         VECTOR columns[MOST_COLUMNS][MV];
         UNROLL
         for (int j = 0; j < nr; j++) {
             columns[j][0] = sum[i][j];
         }
-        NAME(finish)(1, nr, columns, &target, c + i * VL * target.c_p);
+        NAME(finish)(1, nr, part, columns, &target, c + i * VL * target.c_p);
     }
 }
 

@@ -1,5 +1,5 @@
 /* interleave.h - template: copies matrices between memory and the interleaved layout, and fills or checks interleaved
- * matrices. Parameters are those of interleaved_kernels.h.
+ * matrices. Parameters: as in interleaved_kernels.h.
  *
  * If memory is contiguous along rows, along columns, or as a whole, vectors of each lane's matrix are loaded and
  * transposed in registers. Otherwise elements are copied one by one.

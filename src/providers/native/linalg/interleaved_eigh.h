@@ -1,5 +1,5 @@
 /* interleaved_eigh.h - template: eigenvalues and eigenvectors of Hermitian matrices. Reflectors reduce each matrix to a
- * real tridiagonal one, and implicit QL steps make it diagonal (LAPACK's steqr). Parameters are those of
+ * real tridiagonal one, and implicit QL steps make it diagonal (LAPACK's steqr). Parameters: as in
  * interleaved_kernels.h.
  *
  * All lanes iterate on the same eigenvalue until it has converged in each of them. A lane in which it has converged, or

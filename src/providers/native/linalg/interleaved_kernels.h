@@ -303,7 +303,7 @@ static void NAME(lu)(const bp__interleaved_factor *t) {
 
 /* ---- Cholesky ---- */
 
-/* Factors the tile on the diagonal, of which x contains the reduced elements. Writes L to x and the inverses of its
+/* Factors the tile on the diagonal, whose reduced elements are in x. Writes L to x and the inverses of its
  * diagonal. Returns info. */
 INLINE VECTOR NAME(cholesky_diagonal)(int columns, VELEMENT (*x)[COLUMNS], VECTOR *inverses, int at, VECTOR info) {
     UNROLL

@@ -1,5 +1,5 @@
 /* interleaved_reflect.h - template: functions shared by eigenvalues and singular values: scaling, reflectors
- * (Householder), rotations (Givens) and the order of values. Parameters are those of interleaved_kernels.h.
+ * (Householder), rotations (Givens) and the order of values. Parameters: as in interleaved_kernels.h.
  *
  * Matrices are first scaled to a size near 1 by a power of two for each lane. Elements are later neglected relative to
  * that size, far below its rounding.

@@ -1,5 +1,5 @@
 /* interleaved_svd.h - template: singular values and vectors. Reflectors from both sides reduce each matrix to a real
- * bidiagonal one, and implicit QR steps make it diagonal (Golub and Kahan). Parameters are those of
+ * bidiagonal one, and implicit QR steps make it diagonal (Golub and Kahan). Parameters: as in
  * interleaved_kernels.h.
  *
  * All lanes iterate on the same singular value, from the last to the first, until it has converged in each of them. A
@@ -7,8 +7,8 @@
  */
 
 /* Reduces the matrix: the diagonal goes to d, the superdiagonal to e, where e[k] is above d[k] and e[0] is 0. Each
- * column of a becomes the vector v of a reflector from the left, and each row right of the diagonal that of one from
- * the right. */
+ * column of a becomes the vector v of a reflector from the left, and each row right of the diagonal the vector of one
+ * from the right. */
 static void NAME(make_bidiagonal)(const bp__interleaved_svd *t, VECTOR *d, VECTOR *e, VELEMENT *left, VELEMENT *right) {
     const int m = t->rows, n = t->columns;
     const int64_t row = t->row;

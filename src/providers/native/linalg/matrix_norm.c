@@ -44,7 +44,7 @@ typedef struct item_run {
     const norm_plan *plan;
     const char *at;
     double *sums, scale;
-    bp__matrix_norm_kind kind; /* the plan's, or that of a step before it */
+    bp__matrix_norm_kind kind; /* the plan's, or the kind of a step before it */
     double unit;               /* BP__NORM_POWERS: what moduli are divided by */
     int tasks;
     bp__stop *stop;

@@ -1,6 +1,6 @@
 /* matrix_norm_kernels.h - template: sums of moduli and squares of one type, in vectors of double. Parameters: TYPE,
- * PARTS (2 for complex types), REAL, PART (the name of REAL), and those of matrix_norm_set.c. A complex type must
- * follow its real type.
+ * PARTS (2 for complex types), REAL, PART (the name of REAL), and the parameters of matrix_norm_set.c. A complex type
+ * must follow its real type.
  *
  * The square of a modulus can leave the range of double although the modulus does not. norm.c checks the sums for that.
  */

@@ -45,7 +45,7 @@ static void decompose_hermitian(bp__small_group *g, bool vectors) {
 
 /* Stores the values of a group in order, as the elements of a vector. */
 static void store_values(const bp__small_group *g, int operand, int count) {
-    /* The kernels of a complex type come two entries after those of its real type. */
+    /* The kernels of a complex type come two entries after the kernels of its real type. */
     const bp__interleaved_kernels *real = g->plan->kernels - (g->plan->kernels->parts == 2 ? 2 : 0);
     const int64_t step = g->l->operand[operand].row * (int64_t)real->element;
     const bp__interleaved_copy copy = {.elements = g->values,
@@ -194,7 +194,7 @@ void bp__small_norm(bp__small_group *g) {
     }
 }
 
-/* The condition number of a zero matrix is infinite like that of every singular matrix, for order 2 and -2. */
+/* The condition number of a zero matrix is infinite, as of every singular matrix, for order 2 and -2. */
 void bp__small_cond(bp__small_group *g) {
     decompose(g, 0);
     for (int lane = 0; lane < g->items; lane++) {

@@ -80,7 +80,7 @@ typedef struct triangle {
     bool upper, transposed, unit;
 } triangle;
 
-/* b = inverse(op(T)) b for an interleaved n x k matrix b. `triangular` is that of bp__interleaved_solve. */
+/* b = inverse(op(T)) b for an interleaved n x k matrix b. `triangular`: as in bp__interleaved_solve. */
 static void solve(const bp__small_group *g, triangle t, int k, bool triangular) {
     const bp__interleaved_kernels *kernels = g->plan->kernels;
     const int64_t sign = t.upper != t.transposed ? -1 : 1, row = sign * g->plan->factor_row;

@@ -2,8 +2,8 @@
  *
  * The lanes of a grid are contiguous channels (channels-last), or positions of one channel. Statistics are computed in
  * f64 from the differences to the first value of the channel: of each block of values mean and squared deviations in
- * two passes over the cache, and those of blocks are merged (Chan, Golub and LeVeque, 1979). Blocks, and the order in
- * which they are merged, depend on the problem only. */
+ * two passes over the cache, and the results of blocks are merged (Chan, Golub and LeVeque, 1979). Blocks, and the
+ * order in which they are merged, depend on the problem only. */
 #ifndef BP_NATIVE_BATCH_NORM_H
 #define BP_NATIVE_BATCH_NORM_H
 

@@ -1,5 +1,5 @@
 /* kernel_layer_columns.h - template: the kernels of layer and RMS normalization of rows that are columns in memory, for
- * one type. Parameters: those of kernel_each_type.h. The lanes of a vector are rows, so nothing is added across lanes.
+ * one type. Parameters: as in kernel_each_type.h. The lanes of a vector are rows, so nothing is added across lanes.
  */
 
 INLINE void NAME(column_sums_tile)(int64_t lane, int vectors, bool whole, int lanes, int64_t n, bp__layer_vector x,

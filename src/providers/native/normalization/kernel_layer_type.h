@@ -1,4 +1,4 @@
-/* kernel_layer_type.h - template: the kernels of layer, RMS and group normalization for one type. Parameters: those of
+/* kernel_layer_type.h - template: the kernels of layer, RMS and group normalization for one type. Parameters: as in
  * kernel_each_type.h. */
 #include "providers/native/kernel_lanes.h"
 

@@ -62,7 +62,7 @@ typedef struct bp__layer_kernels {
 } bp__layer_kernels;
 
 /* Types from BP_F16 on, in the order of bp_dtype. The numbers of weights have the type of the computation of the input,
- * which is also that of the weights' type. */
+ * which is also the computation's type for the weights. */
 #define BP__LAYER_DTYPES 4
 extern const bp__layer_kernels bp__layer_default[BP__LAYER_DTYPES];
 extern const bp__layer_kernels bp__layer_avx2[BP__LAYER_DTYPES];

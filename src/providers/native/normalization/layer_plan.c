@@ -1,6 +1,6 @@
 /* layer_plan.c - plans layer, RMS and group normalization, and runs their parts.
  *
- * Threads take parts, each of which is several rows. Sums for the gradients by weight and bias are computed for
+ * Threads take parts, and a part is several rows. Sums for the gradients by weight and bias are computed for
  * each part, and joined in the order of the parts. The parts depend on the problem only. */
 #include "layer_work.h"
 

@@ -69,7 +69,7 @@ static void point_at_weights(row *r, const segment *s) {
     r->numbers.biases = r->w->biases + at;
 }
 
-/* Adds the moments of the elements of the window. Means are those of the differences to the first element, so that
+/* Adds the moments of the elements of the window. Means are means of the differences to the first element, so that
  * they lose nothing in a large mean. */
 static void add_moments(row *r) {
     const bp__layer_work *plan = r->w->plan;

@@ -14,7 +14,7 @@ enum {
     BP__LAYER_LINE = 64,      /* bytes of a cache line */
     BP__LAYER_TOGETHER = 2 * BP__LAYER_LINE, /* bytes of neighbouring rows that are copied together */
     BP__LAYER_MOST_ROWS = BP__LAYER_TOGETHER / 2,
-    BP__LAYER_IMAGES = 3, /* X, Y and G, whose elements are those of rows */
+    BP__LAYER_IMAGES = 3, /* X, Y and G, whose elements are elements of rows */
     BP__LAYER_NONE = -1
 };
 
@@ -37,7 +37,7 @@ typedef struct bp__layer_work {
     int64_t part, parts;           /* rows of a part */
     bool staged[BP__LAYER_IMAGES]; /* which tensors are copied to compact rows */
     bool columns;                  /* rows are lanes of vectors */
-    bool shared;                   /* copies of X are overwritten by those of Y */
+    bool shared;                   /* copies of X are overwritten by copies of Y */
     int64_t block, leading;        /* rows that are copied at once, and the distance of the copies in elements */
     size_t numbers, sums;          /* bytes of the weights; offset of the sums */
     size_t copies, copy;           /* offset of the copies of all threads, and bytes of one of a thread */
@@ -113,7 +113,7 @@ static inline bool bp__layer_is_staged(const bp__layer_work *plan) {
     return plan->staged[0] || plan->staged[1] || plan->staged[2];
 }
 
-/* Whether the copies are those of whole rows. */
+/* Whether whole rows are copied. */
 static inline bool bp__layer_has_whole_rows(const bp__layer_work *plan) {
     return !bp__layer_is_staged(plan) || plan->elements <= BP__LAYER_WINDOW;
 }

@@ -76,7 +76,7 @@ static double rest_of(const bp__batch_norm_kernels *kernels, double center, doub
     return isfinite(lost) ? lost : 0;
 }
 
-/* Sets the numbers of a channel, of which CENTER and REST have the mean as a sum. */
+/* Sets the numbers of a channel; CENTER and REST have the mean as a sum. */
 static void set_numbers(const call *w, int64_t channel, const double values[BP__BATCH_NORM_NUMBERS]) {
     const bp__batch_norm_kernels *kernels = w->plan->set.images;
     const double center = values[BP__BATCH_NORM_CENTER], rest = values[BP__BATCH_NORM_REST];

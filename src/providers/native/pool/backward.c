@@ -1,4 +1,4 @@
-/* backward.c - runs the gradients of maxima, and those of averages that spread.c does not compute.
+/* backward.c - runs the gradients of maxima, and of averages that spread.c does not compute.
  *
  * A unit of work is one channel of an item, or a block of contiguous channels. Its gradients are added up in the order
  * of the outputs: in the result, if that has the type of sums and its places are equally far apart, otherwise in a
@@ -51,7 +51,7 @@ typedef struct unit {
 
 /* ---- Averages ---- */
 
-/* Adds the gradients of n outputs of a row, of which the first is `out`. */
+/* Adds the gradients of n outputs of a row; the first is `out`. */
 static void spread(const call *w, const unit *u, const int64_t out[BP_MAX_CONV_NDIM], int64_t n) {
     const prepared *plan = w->plan;
     const bp_pool_problem *p = &plan->problem.of.pool;

@@ -15,7 +15,7 @@ INLINE VECTOR NAME(read)(const char *from, bool wide) {
     return x;
 }
 
-/* Vectors of a block of results: those of one window or of several. Conversions of f16 take too much code to be
+/* Vectors of a block of results: vectors of one window or of several. Conversions of f16 take too much code to be
  * repeated, if the processor has none. */
 #if VECTOR_BYTES > 16
 enum { NAME(block) = 8 };
@@ -40,10 +40,6 @@ INLINE void NAME(sum_windows)(const bp__pool_run *run, const char *x, int window
     const int64_t size = wide ? (int64_t)sizeof(REAL) : (int64_t)sizeof(IN);
     UNROLL for (int i = 0; i < windows * vectors; i++) {
         sum[i] = SPLAT((REAL)0);
-    }
-    if (run->rows[0] * run->rows[1] == 1) {
-        NAME(sum_row)(run, x, windows, vectors, wide, sum);
-        return;
     }
     for (int64_t a = 0; a < run->rows[0]; a++) {
         for (int64_t b = 0; b < run->rows[1]; b++) {
@@ -70,22 +66,20 @@ INLINE void NAME(sum_block)(const bp__pool_run *run, int64_t window, int64_t lan
     }
 }
 
-/* Computes all windows for a block of lanes. */
+/* Computes all windows for a block of lanes. If they are fewer than those of a block, each is computed as often as a
+ * block has windows. */
 INLINE void NAME(sum_all)(const bp__pool_run *run, int64_t lane, int windows, int vectors, bool wide) {
     bp__pool_run same = *run;
-    int64_t window = 0;
-    for (; run->windows - window >= windows; window += windows) {
-        NAME(sum_block)(run, window, lane, windows, vectors, wide);
-    }
-    if (window < run->windows && window > 0) {
-        NAME(sum_block)(run, run->windows - windows, lane, windows, vectors, wide);
-        return;
-    }
-    for (; window < run->windows; window++) {
-        same.x = run->x + window * run->x_step * (wide ? (int64_t)sizeof(REAL) : (int64_t)sizeof(IN));
-        same.y = run->y + window * run->y_step * (int64_t)sizeof(IN);
+    const bool few = run->windows < windows;
+    if (few) {
         same.x_step = same.y_step = 0;
-        NAME(sum_block)(&same, 0, lane, windows, vectors, wide);
+    }
+    for (int64_t window = 0; window < run->windows; window += few ? 1 : windows) {
+        if (few) {
+            same.x = run->x + window * run->x_step * (wide ? (int64_t)sizeof(REAL) : (int64_t)sizeof(IN));
+            same.y = run->y + window * run->y_step * (int64_t)sizeof(IN);
+        }
+        NAME(sum_block)(&same, few ? 0 : bp__pool_least(window, run->windows - windows), lane, windows, vectors, wide);
     }
 }
 
@@ -183,17 +177,12 @@ INLINE bool NAME(max_windows)(const bp__pool_run *run, const char *x, int window
         best[i] = SPLAT(-(REAL)__builtin_inf());
         which[i] = zero - 1;
     }
-    if (run->rows[0] * run->rows[1] == 1) {
-        nan = indexed ? NAME(places_row)(run, x, 0, windows, vectors, best, which, nan)
-                      : NAME(max_row)(run, x, windows, vectors, best, nan);
-    } else {
-        for (int64_t a = 0; a < run->rows[0]; a++) {
-            for (int64_t b = 0; b < run->rows[1]; b++) {
-                const char *row = x + (a * run->row_step[0] + b * run->row_step[1]) * (int64_t)sizeof(IN);
-                const int64_t first = a * run->row_place[0] + b * run->row_place[1];
-                nan = indexed ? NAME(places_row)(run, row, first, windows, vectors, best, which, nan)
-                              : NAME(max_row)(run, row, windows, vectors, best, nan);
-            }
+    for (int64_t a = 0; a < run->rows[0]; a++) {
+        for (int64_t b = 0; b < run->rows[1]; b++) {
+            const char *row = x + (a * run->row_step[0] + b * run->row_step[1]) * (int64_t)sizeof(IN);
+            const int64_t first = a * run->row_place[0] + b * run->row_place[1];
+            nan = indexed ? NAME(places_row)(run, row, first, windows, vectors, best, which, nan)
+                          : NAME(max_row)(run, row, windows, vectors, best, nan);
         }
     }
     NAME(places) all = zero;
@@ -238,25 +227,22 @@ INLINE bool NAME(max_block)(const bp__pool_run *run, int64_t window, int64_t lan
     return true;
 }
 
-/* Computes all windows for a block of lanes. */
+/* Computes all windows for a block of lanes, as sum_all() does. */
 INLINE bool NAME(max_all)(const bp__pool_run *run, int64_t lane, int windows, int vectors, bool indexed) {
     bp__pool_run same = *run;
-    int64_t window = 0;
-    for (; run->windows - window >= windows; window += windows) {
-        if (!NAME(max_block)(run, window, lane, windows, vectors, indexed)) {
-            return false;
-        }
-    }
-    if (window < run->windows && window > 0) {
-        return NAME(max_block)(run, run->windows - windows, lane, windows, vectors, indexed);
-    }
-    for (; window < run->windows; window++) {
-        same.x = run->x + window * run->x_step * (int64_t)sizeof(IN);
-        same.y = run->y + window * run->y_step * (int64_t)sizeof(IN);
-        same.indices = indexed ? run->indices + window * run->i_step : NULL;
-        same.first = run->first + window * run->place_step;
+    const bool few = run->windows < windows;
+    if (few) {
         same.x_step = same.y_step = same.i_step = same.place_step = 0;
-        if (!NAME(max_block)(&same, 0, lane, windows, vectors, indexed)) {
+    }
+    for (int64_t window = 0; window < run->windows; window += few ? 1 : windows) {
+        if (few) {
+            same.x = run->x + window * run->x_step * (int64_t)sizeof(IN);
+            same.y = run->y + window * run->y_step * (int64_t)sizeof(IN);
+            same.indices = indexed ? run->indices + window * run->i_step : NULL;
+            same.first = run->first + window * run->place_step;
+        }
+        if (!NAME(max_block)(&same, few ? 0 : bp__pool_least(window, run->windows - windows), lane, windows, vectors,
+                             indexed)) {
             return false;
         }
     }

@@ -16,7 +16,8 @@ typedef struct bp__pool_window {
 
 bp__pool_window bp__pool_window_of(const bp_pool_problem *pool, int d, int64_t out);
 
-/* Rewrites adaptive windows of equal sizes as those of a kernel, and windows over all rows of a channel as one row. */
+/* Rewrites adaptive windows of equal sizes as windows of a kernel, and windows over all rows of a channel as one row.
+ */
 void bp__pool_simplify(bp_pool_problem *pool);
 
 /* Finds the outputs of the last dimension whose windows are complete, so that each is the one before it, moved by the
@@ -41,12 +42,12 @@ typedef struct bp__pool_run {
     const char *x;                                       /* the first tap of the first window */
     char *y;                                             /* its result */
     int64_t *indices;                                    /* its index; NULL: none */
-    int64_t lanes;                                       /* at least those of a vector */
+    int64_t lanes;                                       /* at least the lanes of a vector */
     int64_t windows, x_step, y_step, i_step, place_step; /* how many, and how far they are apart */
     int64_t rows[2], row_step[2], row_place[2];          /* how many, and how far apart are taps and indices */
     int64_t taps;
     const int64_t *tap, *place; /* of the taps of a row: elements and indices after the first one */
-    int64_t first, place_lane;  /* the index of the first tap; between those of lanes */
+    int64_t first, place_lane;  /* the index of the first tap; between the indices of lanes */
     double divisor;
     bool exact;           /* the divisor is a power of two */
     const void *divisors; /* one for each lane, of the type of sums; NULL: `divisor` */
@@ -62,7 +63,8 @@ void bp__pool_join_rows(bp__pool_run *run, bp__pool_taps *taps);
 
 /* Kernels of one instruction set for one type. */
 typedef struct bp__pool_kernels {
-    /* Updates n maxima, and the indices of their taps: `number` is that of the row's first tap. `which` may be NULL. */
+    /* Updates n maxima, and the indices of their taps: `number` is the number of the row's first tap. `which` may be
+     * NULL. */
     void (*max)(const bp__pool_row *row, void *best, int64_t *which, const char *from, int64_t number);
     /* Sets n maxima to minus infinity. */
     void (*lowest)(int64_t n, void *best);
@@ -70,7 +72,7 @@ typedef struct bp__pool_kernels {
     void (*add)(const bp__pool_row *row, void *sums, const char *from);
     /* Writes n results: to[i * step] = sums[i] / divisor. */
     void (*store)(int64_t n, char *to, int64_t step, const void *sums, double divisor);
-    /* Adds from[i * from_step] / divisor to the n sums of each tap. Steps of the row are those of the sums. */
+    /* Adds from[i * from_step] / divisor to the n sums of each tap. Steps of the row are steps of the sums. */
     void (*spread)(const bp__pool_row *row, void *sums, const char *from, int64_t from_step, double divisor);
     /* Adds n gradients to the sums at[i * at_step] * sums_step + i * next. Returns false, at the first index that is
      * neither -1 nor below `places`. */

@@ -282,7 +282,7 @@ INLINE REAL NAME(extreme_position)(const NAME(element) * from, int64_t n, bool l
 }
 #endif
 
-/* Joins the extremes of rows to those of earlier pieces; of equal ones the first stays. */
+/* Joins the extremes of rows to the extremes of earlier pieces; of equal ones the first stays. */
 INLINE void NAME(extremes_of_rows)(const bp__reduce_piece *p, NAME(number) * values, int64_t *indices, bool least,
                                    bool track) {
     const NAME(element) *from = (const NAME(element) *)(const void *)p->at[0];

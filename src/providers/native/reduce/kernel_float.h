@@ -1,4 +1,4 @@
-/* kernel_float.h - template: the kernels of reductions and softmax for one floating type. Parameters: those of
+/* kernel_float.h - template: the kernels of reductions and softmax for one floating type. Parameters: as in
  * kernel_each_type.h. */
 #include "providers/native/kernel_lanes.h"
 #define LOWEST ((REAL)-INFINITY)
@@ -325,6 +325,16 @@ static void NAME(set)(void *numbers, int64_t index, double value) {
 
 /* ---- Rows of softmax ---- */
 
+/* Read and write the last lanes of a row of 16-bit numbers, one by one. They are functions, because the loops take much
+ * code. */
+static __attribute__((noinline, unused)) VECTOR NAME(get_last)(const NAME(element) * from, int lanes) {
+    return NAME(get)(from, 1, false, lanes);
+}
+
+static __attribute__((noinline, unused)) void NAME(put_last)(NAME(element) * to, int lanes, VECTOR x) {
+    NAME(put)(to, 1, false, lanes, x);
+}
+
 /* Reads vectors of a row; lanes behind its end are `rest`. */
 INLINE VECTOR NAME(row_at)(const NAME(element) * from, int64_t i, int64_t n, REAL rest) {
     if (i + NAME(WIDTH) <= n) {
@@ -334,13 +344,21 @@ INLINE VECTOR NAME(row_at)(const NAME(element) * from, int64_t i, int64_t n, REA
     for (int l = 0; l < NAME(WIDTH); l++) {
         lane[l] = (NAME(flag))l;
     }
-    return NAME(choose)((NAME(flags))(lane < (NAME(flag))(n - i)), NAME(get)(from + i, 1, false, (int)(n - i)),
-                        SPLAT(rest));
+    const int lanes = (int)(n - i);
+    const VECTOR x =
+        sizeof *from == sizeof(REAL) ? NAME(get)(from + i, 1, false, lanes) : NAME(get_last)(from + i, lanes);
+    return NAME(choose)((NAME(flags))(lane < (NAME(flag))lanes), x, SPLAT(rest));
 }
 
 INLINE void NAME(write_at)(NAME(element) * to, int64_t i, int64_t n, VECTOR x) {
-    const bool whole = i + NAME(WIDTH) <= n;
-    NAME(put)(to + i, 1, whole, whole ? 0 : (int)(n - i), x);
+    const int lanes = (int)(n - i);
+    if (i + NAME(WIDTH) <= n) {
+        NAME(put)(to + i, 1, true, 0, x);
+    } else if (sizeof *to == sizeof(REAL)) {
+        NAME(put)(to + i, 1, false, lanes, x);
+    } else {
+        NAME(put_last)(to + i, lanes, x);
+    }
 }
 
 /* Returns the sum of the exponentials of a row, and keeps them in the output if it has the type of the computation. */
@@ -348,11 +366,12 @@ INLINE double NAME(sum_of_exps)(const NAME(element) * from, NAME(element) * to, 
     vector_f64 sum[TILE][NAME(PARTS)], part[NAME(PARTS)];
     int64_t i = 0;
     memset(sum, 0, sizeof sum);
-#define ADD_EXPS(v, i)                                                                                                 \
+/* `end` is where the row ends: in the first loop behind this vector, so that nothing checks it. */
+#define ADD_EXPS(v, i, end)                                                                                            \
     do {                                                                                                               \
-        const VECTOR e = NAME(exponential)(NAME(row_at)(from, i, n, (REAL)-INFINITY) - SPLAT(center));                 \
+        const VECTOR e = NAME(exponential)(NAME(row_at)(from, i, end, (REAL)-INFINITY) - SPLAT(center));               \
         if (keep) {                                                                                                    \
-            NAME(write_at)(to, i, n, e);                                                                               \
+            NAME(write_at)(to, i, end, e);                                                                             \
         }                                                                                                              \
         DOUBLES(e, part);                                                                                              \
         UNROLL                                                                                                         \
@@ -363,11 +382,11 @@ INLINE double NAME(sum_of_exps)(const NAME(element) * from, NAME(element) * to, 
     for (; i + TILE * NAME(WIDTH) <= n; i += TILE * NAME(WIDTH)) {
         UNROLL
         for (int v = 0; v < TILE; v++) {
-            ADD_EXPS(v, i + v * NAME(WIDTH));
+            ADD_EXPS(v, i + v * NAME(WIDTH), i + (v + 1) * NAME(WIDTH));
         }
     }
     for (; i < n; i += NAME(WIDTH)) {
-        ADD_EXPS(0, i);
+        ADD_EXPS(0, i, n);
     }
 #undef ADD_EXPS
     return NAME(joined)(sum, false);

@@ -1,6 +1,6 @@
 /* reduce.h - declares the parts of reductions and softmax: pieces of elements, kernels, walks and plans.
  *
- * The lanes of a piece are columns, if the elements to be joined are further apart than those of different results;
+ * The lanes of a piece are columns, if the elements to be joined are further apart than elements of different results;
  * otherwise they are LANES neighbours of one row, whose results are joined at the end. Pieces, and the order in which
  * their results are joined, depend on the problem only. */
 #ifndef BP_NATIVE_REDUCE_H
@@ -30,7 +30,7 @@ typedef struct bp__reduce_kernels {
     void (*add)(const bp__reduce_piece *piece, void *values, int64_t *indices);
     /* The same where lanes are rows, and the elements of each are neighbours (next[0] is 1). */
     void (*add_rows)(const bp__reduce_piece *piece, void *values, int64_t *indices);
-    /* Joins other values to those of the lanes. */
+    /* Joins other values to the values of the lanes. */
     void (*merge)(int64_t lanes, void *values, int64_t *indices, const void *others, const int64_t *other_indices);
     /* Writes the results: `divisor` is the number of elements. */
     void (*store)(int64_t lanes, const void *values, const int64_t *indices, char *to, int64_t stride, bool i64,
@@ -39,7 +39,7 @@ typedef struct bp__reduce_kernels {
 } bp__reduce_kernels;
 
 /* Kernels of softmax for one type. `centers` and `scales` have the type of the computation, whose greatest elements
- * are those of MAX; sums are f64. */
+ * MAX gives; sums are f64. */
 typedef struct bp__softmax_kernels {
     /* Adds exp(x - center). With `keep`, writes the exponentials to y, which has the type of the computation. */
     void (*exps)(const bp__reduce_piece *piece, const void *centers, double *sums, bool keep);
@@ -79,7 +79,7 @@ static inline int bp__reduce_type(uint32_t dtype) {
  * the last reduced dimension. Parts of `part` blocks are units of work for threads. */
 typedef struct bp__reduce_cut {
     bool columns;          /* lanes are columns of an item */
-    bool rows;             /* columns, of which each is a row of neighbours in memory, or in a copy */
+    bool rows;             /* columns; each is a row of neighbours in memory, or in a copy */
     int64_t chunk, chunks; /* columns of an item; items of the last kept dimension */
     int64_t items, blocks, row_blocks, block;
     int64_t part, parts;

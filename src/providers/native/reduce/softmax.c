@@ -31,10 +31,10 @@ typedef struct lanes {
     int64_t indices[BP__REDUCE_CHUNK];
 } lanes;
 
-/* With several parts: a center, a sum and a scale for each result, after those of the parts. */
+/* With several parts: a center, a sum and a scale for each result, after the numbers of the parts. */
 typedef struct call {
     bp__reduce_call base;
-    char *centers; /* of all results, then those of the parts */
+    char *centers; /* of all results, then of the parts */
     double *sums;  /* likewise */
     char *copies;  /* of all threads */
 } call;

@@ -119,7 +119,7 @@ static const packed *packed_of(const bp_exec *exec, bp_rnn_tensor which) {
     return exec->packed ? (const packed *)exec->packed[which] : NULL;
 }
 
-/* Writes the biases of all gates for each block: both of them added, except those of n in a GRU. */
+/* Writes the biases of all gates for each block: both of them added, except the biases of n in a GRU. */
 static void load_biases(const call *c) {
     const prepared *plan = plan_of(c);
     const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);

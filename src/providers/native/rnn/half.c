@@ -15,7 +15,7 @@ typedef struct prepared {
     int threads;
 } prepared;
 
-/* An operand, or a weight, of three dimensions; the last is that of a row. */
+/* An operand, or a weight, of three dimensions; the last is the dimension of a row. */
 typedef struct conversion {
     const prepared *plan;
     int64_t size[BP_MAX_RNN_NDIM], stride[BP_MAX_RNN_NDIM];

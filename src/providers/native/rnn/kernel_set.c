@@ -49,7 +49,7 @@
 CONVERSIONS(f16, WIDEN_VECTORS_F16)
 CONVERSIONS(bf16, WIDEN_VECTORS_BF16)
 
-/* Processors with AVX2 have PREFETCHW, or take it for NOP; the compiler knows only the former. */
+/* Processors with AVX2 have PREFETCHW, or take it for NOP. The compiler knows the first case only. */
 #if defined(__AVX2__)
 __attribute__((target("prfchw")))
 #endif

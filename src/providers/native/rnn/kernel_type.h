@@ -1,4 +1,4 @@
-/* kernel_type.h - template: the kernels of recurrent layers for one real type. Parameters: those of kernel_each_real.h,
+/* kernel_type.h - template: the kernels of recurrent layers for one real type. Parameters: as in kernel_each_real.h,
  * and TILE (vectors of sums of a tile). */
 enum { NAME(LANES) = VECTOR_BYTES / sizeof(REAL) };
 

@@ -7,7 +7,8 @@
  * operations in the order of the columns. It depends on no other item, block or thread. For a few steps, weights are
  * not copied to panels: the sums are products of matrices then, which are the same chains.
  *
- * Items are ordered by their lengths, the longest first, so that those of a step are the first rows of the states. */
+ * Items are ordered by their lengths, the longest first, so that the items of a step are the first rows of the states.
+ */
 #ifndef BP_NATIVE_RNN_H
 #define BP_NATIVE_RNN_H
 

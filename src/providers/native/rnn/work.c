@@ -90,7 +90,7 @@ void bp__rnn_begin(bp__rnn_work *plan, const bp_host *host, const bp_problem *pr
 
 /* ---- Calls ---- */
 
-/* Orders the items by length, the longest first, and counts those of each step. */
+/* Orders the items by length, the longest first, and counts the items of each step. */
 static bp_status order_items(const bp__rnn_work *plan, bp__rnn_call *call) {
     const bp_rnn_problem *p = bp__rnn_problem_of(plan);
     const int64_t *lengths = (const int64_t *)(const void *)call->tensor[BP_RNN_LENGTHS];

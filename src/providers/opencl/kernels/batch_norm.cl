@@ -1,6 +1,6 @@
 /* batch_norm.cl - applies the statistics of channels to their elements.
  *
- * X is the type of the elements, P that of the parameters. Scale and shift of a channel are computed in WIDE: f64, or
+ * X is the type of the elements, P the type of the parameters. Scale and shift of a channel are computed in WIDE: f64, or
  * f32 on devices without it. A work item takes `run` neighbouring elements of a row. */
 #include "common.cl"
 

@@ -26,7 +26,7 @@ static inline ushort narrow_bf16(float x) {
     return (ushort)((bits & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
 }
 
-/* Scaling by 2^112 moves the exponent, also that of denormal numbers. */
+/* Scaling by 2^112 moves the exponent, also the exponent of denormal numbers. */
 static inline float widen_f16(ushort x) {
     const uint magnitude = (uint)(x & 0x7fffu) << 13, sign = (uint)(x & 0x8000u) << 16;
     const uint finite = as_uint(as_float(magnitude) * 0x1p112f);
@@ -80,8 +80,8 @@ PLAIN_TYPE(c128, double2)
 
 /* ---- Sums of many numbers ----
  *
- * They are f64. On devices without it a sum is a pair of f32: a number and what rounding has left of it, of which each
- * addition keeps the exact error (Knuth). `precise` is the type of what is computed from sums. */
+ * They are f64. On devices without it a sum is a pair of f32: a number and what rounding has left of it; each
+ * addition keeps its exact error (Knuth). `precise` is the type of what is computed from sums. */
 #ifdef HAS_F64
 typedef double precise;
 typedef double wide;

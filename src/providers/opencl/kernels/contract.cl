@@ -10,7 +10,7 @@
 #define WIDEN(x) ((NUMBER)JOIN(widen, X)(x))
 #define WIDEN_Y(x) JOIN(widen, Y)(x)
 #define NARROW_Y(x) JOIN(narrow, Y)(x)
-#define BLOCK 128 /* elements of a lane whose sum is added to that of the lane at once */
+#define BLOCK 128 /* elements of a lane whose sum is added to the lane's sum at once */
 
 typedef struct factors {
     int has_b;

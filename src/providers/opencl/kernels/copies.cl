@@ -97,7 +97,7 @@ __kernel void clear_flag(__global int *flag, ulong first) {
     flag[first] = 0;
 }
 
-/* Sets the flag if an index is out of range. The layout is that of the indices: operand 0. */
+/* Sets the flag if an index is out of range. The layout is the layout of the indices: operand 0. */
 __kernel void check_indices(__global const char *list, ulong list_first, __global int *flag, ulong flag_first,
                             const layout l, const indices of) {
     bool wrong = false;

@@ -1,6 +1,6 @@
 /* copy.cl - copies runs of bytes between two layouts of a device's memory, in units of the type UNIT.
  *
- * A work item copies one unit. Its index is divided into those of the dimensions, in the type INDEX, which holds the
+ * A work item copies one unit. Its index is divided into indices of the dimensions, in the type INDEX, which holds the
  * number of units. Strides are in units. */
 
 typedef struct layout {

@@ -1,8 +1,8 @@
 /* elementwise.cl - computes functions of single elements, and converts them. common.cl and math.cl come before.
  *
- * X is the type of the inputs, Y that of the output. On processors a work item takes `run` neighbouring elements, in
- * the order of the dimensions, and then those `run` times the number of work items further on. On other devices INDEX
- * is the type of indices and offsets. There a group takes a tile, of which each work item takes AT_ONCE elements.
+ * X is the type of the inputs, Y the type of the output. On processors a work item takes `run` neighbouring elements, in
+ * the order of the dimensions, and then the elements `run` times the number of work items further on. On other devices INDEX
+ * is the type of indices and offsets. There a group takes a tile, and each work item AT_ONCE elements of it.
  * Neighbouring work items take neighbouring elements, and a work item reads all its elements before it computes. */
 #ifndef DIMS
 #define DIMS 24
@@ -29,7 +29,7 @@ typedef struct layout {
 
 #define EACH_AT_ONCE(k) _Pragma("unroll") for (int k = 0; k < AT_ONCE; k++)
 
-/* index / size[d], of which an int has index < 2^30 and size > 1: a product with 2^(32 + s) / size, rounded up, whose
+/* index / size[d]; as an int, index < 2^30 and size > 1. It is a product with 2^(32 + s) / size, rounded up, whose
  * error is too small to reach the next integer. */
 static inline INDEX quotient(const layout *l, INDEX index, int d) {
     const uint size = (uint)l->size[d];

@@ -2,7 +2,7 @@
  * order. Sizes with large prime factors are computed as convolutions (Bluestein, 1970).
  *
  * REAL is the type of the computation. A group takes LANES rows at a time, and has two arrays [points][2][LANES] of the
- * workspace: real parts, then imaginary ones. The forward transform is computed; the inverse one is that of the
+ * workspace: real parts, then imaginary ones. The forward transform is computed; the inverse one is the transform of the
  * conjugate, conjugated. `table` has the powers exp(-2 pi i k / points) and, for a convolution, n factors of the row and
  * the transform of the other operand. */
 #include "common.cl"
@@ -25,8 +25,8 @@
 enum { COMPLEX_ELEMENTS, REAL_ELEMENTS, HALF_SPECTRUM };
 
 typedef struct transform {
-    long rows, n, points;       /* `points`: n, or those of the convolution */
-    long input, output;         /* elements of a row of the input, the others are 0; those written */
+    long rows, n, points;       /* `points`: n, or the points of the convolution */
+    long input, output;         /* elements of a row of the input, the others are 0; elements that are written */
     long in_stride, out_stride; /* complex or real elements */
     int in_kind, out_kind;
     int convolves, inverse;

@@ -1,7 +1,7 @@
 /* gemm.cl - computes matrix products: C = alpha A B + beta C for every item of a batch.
  *
- * A_TYPE, B_TYPE and C_TYPE are the types of the operands, NUMBER is that of the computation. A sum is always computed in the order of k, so
- * that an element's bits depend neither on its place nor on the sizes. */
+ * A_TYPE, B_TYPE and C_TYPE are the types of the operands, NUMBER is the type of the computation. A sum is always
+ * computed in the order of k, so that an element's bits depend neither on its place nor on the sizes. */
 #include "common.cl"
 
 #define A_STORAGE JOIN(storage, A_TYPE)
@@ -56,7 +56,7 @@ static inline void store(const product *p, __global C_STORAGE *c, NUMBER sum, SC
 
 /* ---- Convolutions ----
  *
- * With FINISHES, the matrices are those of a convolution (conv.cl): A is in memory once for each group, B for the items
+ * With FINISHES, the matrices belong to a convolution (conv.cl): A is in memory once for each group, B for the items
  * and columns of a step only. A number is added to each row of C, and negative results become 0. */
 #ifdef FINISHES
 typedef struct finish {
@@ -310,7 +310,7 @@ static inline void multiply_step(__local const NUMBER *left, __local const NUMBE
     }
 }
 
-/* Writes a work item's elements of a row, of which those before `columns` are inside. */
+/* Writes a work item's elements of a row; elements before `columns` are inside. */
 static inline void write_row(const product *p, __global C_STORAGE *c, const long at[SIDE], int columns,
                              NUMBER sum[SIDE], SCALAR alpha, SCALAR beta BIAS_PARAMETER) {
 #ifdef FINISHES

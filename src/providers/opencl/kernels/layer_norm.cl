@@ -1,6 +1,6 @@
 /* layer_norm.cl - normalizes rows with their own mean and variance.
  *
- * X is the type of the elements, P that of weight, bias and statistics. The results of the walk are the rows. Means and
+ * X is the type of the elements, P the type of weight, bias and statistics. The results of the walk are the rows. Means and
  * variances are computed in f64, or from sums that are pairs of f32, in two passes: the mean of the differences to the first element, and the mean square of
  * what then remains. */
 #include "common.cl"
@@ -13,7 +13,7 @@
 #define WIDEN_P(x) JOIN(widen, P)(x)
 #define NARROW_P(x) JOIN(narrow, P)(x)
 #define REAL JOIN(number, X)
-#define BLOCK 128 /* elements of a lane whose sum is added to that of the lane at once */
+#define BLOCK 128 /* elements of a lane whose sum is added to the lane's sum at once */
 
 typedef struct normalization {
     long eps_bits; /* of eps as a double */
@@ -122,7 +122,7 @@ static inline void write_statistics(const walk *w, const normalization *f, long 
     }
 
 /* Writes the elements of a part. The mean is a sum, so that its rounding does not change deviations. Step and lane of
- * weight and bias in a strip are those of the last dimension. */
+ * weight and bias in a strip are as in the last dimension. */
 static inline void write_elements(__global const STORAGE *x, __global STORAGE *y, __global const P_STORAGE *weights,
                                   __global const P_STORAGE *biases, const walk *w, const normalization *f,
                                   const tile *t, long number, const precise center[LANES], const precise mean[LANES],

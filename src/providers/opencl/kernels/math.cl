@@ -1,7 +1,7 @@
 /* math.cl - defines the elementary functions of one floating type, REAL, with the errors that elementwise.h states.
  *
  * The functions of OpenCL may have larger errors, so only additions, multiplications, and correctly rounded divisions
- * and roots are used. The formulas are those of the native provider. None has branches. COMPUTE_F64 selects the type. */
+ * and roots are used. The formulas are the native provider's. None has branches. COMPUTE_F64 selects the type. */
 #ifdef COMPUTE_F64
 #define REAL double
 #define BITS ulong
@@ -133,7 +133,7 @@ static inline REAL at_most(REAL most, REAL x) {
     return x > most ? most : x;
 }
 
-/* 2 to a power, of which x + MAGIC is given. */
+/* 2 to a power x, given as x + MAGIC. */
 static inline REAL exponent(REAL shifted) {
     return AS_REAL((AS_BITS(shifted) + BIAS) << MANTISSA);
 }

@@ -1,6 +1,6 @@
 /* pool.cl - computes maxima and averages of windows.
  *
- * X is the type of the elements, INDEX that of indices and offsets. A work item takes `run` neighbouring results, in
+ * X is the type of the elements, INDEX the type of indices and offsets. A work item takes `run` neighbouring results, in
  * the order of items, channels and positions. A window's elements are read in the order of their indices. */
 #include "common.cl"
 
@@ -14,7 +14,7 @@
 #endif
 
 typedef struct pooling {
-    INDEX total, run; /* results, and those of a work item */
+    INDEX total, run; /* results, and results of a work item */
     INDEX channels;
     INDEX in[3], out[3], taps[3], stride[3], dilation[3], padding[3];
     INDEX x_batch, x_channel, x[3];

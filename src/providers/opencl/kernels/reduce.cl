@@ -9,7 +9,7 @@
 #define X_STORAGE JOIN(storage, X)
 #define Y_STORAGE JOIN(storage, Y)
 #define WIDEN(x) JOIN(widen, X)(x)
-#define BLOCK 128 /* elements of a lane whose sum is added to that of the lane at once */
+#define BLOCK 128 /* elements of a lane whose sum is added to the lane's sum at once */
 
 
 /* ---- Sums and products ---- */

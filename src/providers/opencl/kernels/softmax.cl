@@ -9,7 +9,7 @@
 #define STORAGE JOIN(storage, X)
 #define WIDEN(x) JOIN(widen, X)(x)
 #define NARROW(x) JOIN(narrow, X)(x)
-#define BLOCK 128 /* elements of a lane whose sum is added to that of the lane at once */
+#define BLOCK 128 /* elements of a lane whose sum is added to the lane's sum at once */
 
 /* The greater one; NaN is greater than all numbers. */
 static inline REAL greater(REAL a, REAL b) {

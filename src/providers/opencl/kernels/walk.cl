@@ -1,7 +1,7 @@
 /* walk.cl - walks over the elements that reductions, softmax and normalization join to one result. common.cl comes
  * before.
  *
- * The first `kept_ndim` dimensions are those of the results, the others are reduced. A work item takes a tile of results
+ * The first `kept_ndim` dimensions are dimensions of the results, the others are reduced. A work item takes a tile of results
  * and a part of the elements of each. The LANES of a tile are neighbouring results (`columns`), or take the elements of
  * one result in turn. The parts of a result are ranges of its elements. On GPUs a group of GROUP work items takes
  * neighbouring tiles of one result, and `members` of them, a power of two, take the elements of a part in turn.
@@ -206,7 +206,7 @@ static inline long strip_at(const walk *w, const tile *t, long index, long end, 
     strip s;                                                                                                           \
     for (long at_##s = first_##s; at_##s < end_##s && (at_##s = strip_at(w, t, at_##s, end_##s, &s), true);)
 
-/* Runs step(l, offset of an element of operand 0) for the elements of a strip, of which `from` and `to` bound the
+/* Runs step(l, offset of an element of operand 0) for the elements of a strip, where `from` and `to` bound the
  * counts. The lanes are independent. `l` is a constant in whole strips, and on GPUs always, because their registers have
  * no index. */
 #if GROUP > 1

@@ -1,4 +1,4 @@
-/* einsum.c - einsum for the commands that take an operation: an expression, and one array for each of its
+/* contract.c - einsum for the commands that take an operation: an expression, and one array for each of its
  * operands. */
 #include "sizing.h"
 
@@ -41,7 +41,7 @@ static const char *const own_options[] = {"strategy", "minimize", "memory-limit"
 static const cli_sizing sizing = {
     "nxnxn nxn nxn", NULL, "abc,cd,be->ade", work_tucker, "4 n^4", false, {8, 16, 32, 64}, 0, NULL};
 
-const cli_operation operations_einsum[] = {
+const cli_operation operations_contract[] = {
     {"einsum", "EXPRESSION A [B ...]", 1, JOB_MANY, 1, 0, own_options, prepare_einsum, run_einsum, explain_einsum, true,
      &measured, NULL, &sizing, NULL},
     {.name = NULL},

@@ -1,4 +1,4 @@
-/* products.c - matmul and gemm, for the commands that take an operation. */
+/* gemm.c - matmul and gemm, for the commands that take an operation. */
 #include "sizing.h"
 
 #include <string.h>
@@ -105,7 +105,7 @@ static const cli_measured gemm = {BP_OP_GEMM, plan_gemm, check_product};
 
 static const cli_sizing sizing = {"nxn nxn", NULL, NULL, work_product, "2 n^3", false, {16, 64, 256, 1024}, 0, NULL};
 
-const cli_operation operations_products[] = {
+const cli_operation operations_gemm[] = {
     {"matmul", "A B", 2, 2, 1, MATMUL, NULL, prepare_product, run_matmul, explain_matmul, false, &matmul, NULL, &sizing,
      NULL},
     {"gemm", "A B [C]", 2, 3, 1, GEMM, gemm_options, prepare_product, run_gemm, explain_gemm, false, &gemm, NULL,

@@ -1,11 +1,12 @@
-/* check_values.c - checks eigenvalues and singular values without vectors, determinants, ranks, norms and condition
- * numbers, for compare and bench.
+/* matrix_values.c - computes determinants, ranks, norms and condition numbers, and checks eigenvalues and singular
+ * values without vectors.
  *
  * Eigenvalues and singular values are checked by their sums and sums of squares, which are the trace and the Frobenius
- * norm. The other values are computed again in long double: by elimination, by one-sided Jacobi rotations, or from the
- * definition. That takes n^3 operations, so that larger matrices are not checked.
+ * norm. The other values are computed in long double: by elimination, by one-sided Jacobi rotations, or from the
+ * definition. That takes n^3 operations, so that larger matrices have no reference.
  */
-#include "operations.h"
+#include "reference/linalg.h"
+#include "reference/results.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -277,7 +278,7 @@ static bp_status condition_of(columns *c, const bp_linalg_call *call, long doubl
     return status;
 }
 
-/* A singular value within rounding of the tolerance may count or not, so that the error is 0 in that case. */
+/* A singular value within rounding of the tolerance may count or not. */
 static void rank_of(columns *c, const bp_linalg_call *call, double epsilon, long double *values,
                     reference_value *value) {
     double longest = (double)(c->rows > c->count ? c->rows : c->count);
@@ -291,8 +292,8 @@ static void rank_of(columns *c, const bp_linalg_call *call, double epsilon, long
         least += values[i] > limit + doubt;
         most += values[i] > limit - doubt && values[i] > 0;
     }
-    value->re = (least + most) / 2.0;
-    value->im = (most - least) / 2.0;
+    value->whole = least;
+    value->scale = most - least;
 }
 
 static bp_status make_value(columns *c, const bp_linalg_call *call, double epsilon, reference_value *value) {
@@ -316,38 +317,7 @@ static bp_status make_value(columns *c, const bp_linalg_call *call, double epsil
     return status;
 }
 
-/* ---- Errors that are no plain difference ---- */
-
-/* Returns 0 if the rank is one that the singular values permit, else infinity. */
-static bp_status rank_error(const cli_check *check, const cli_job *job, double *error) {
-    const DLTensor *rank = &job->results[0].tensor;
-    *error = 0;
-    for (int64_t i = 0; i < check->values.count; i++) {
-        const reference_value *value = &check->values.values[i];
-        double got = (double)((const int64_t *)rank->data)[value->index];
-        *error = fabs(got - value->re) <= value->im ? *error : HUGE_VAL;
-    }
-    return BP_OK;
-}
-
-/* The error of the logarithm, or of the sign. */
-static bp_status slogdet_error(const cli_check *check, const cli_job *job, double *error) {
-    wide_tensor sign;
-    bp_status status = reference_error(&check->values, &job->results[1].tensor, error);
-    status = status == BP_OK ? wide_make(&sign, &job->results[0].tensor, false) : status;
-    for (int64_t i = 0; status == BP_OK && i < check->values.count; i++) {
-        const reference_value *value = &check->values.values[i];
-        const double *got = sign.data + value->index * sign.parts;
-        bool singular = isinf(value->re);
-        double re = singular ? 0 : cos(value->im), im = singular ? 0 : sin(value->im);
-        double apart = hypot(got[0] - re, (sign.parts == 2 ? got[1] : 0) - (sign.parts == 2 ? im : 0)) / value->scale;
-        *error = apart > *error ? apart : *error;
-    }
-    if (status == BP_OK) {
-        wide_free(&sign);
-    }
-    return status;
-}
+/* ---- Sums of eigenvalues and singular values ---- */
 
 /* Compares the sum of the values with the trace, and the sum of their squares with the trace of the square, which is
  * |A|^2 for Hermitian matrices. Singular values have the second property only. */
@@ -392,14 +362,13 @@ static int64_t items_of(const DLTensor *a) {
     return items;
 }
 
-static bp_status spectrum_error(const cli_check *check, const cli_job *job, double *error) {
-    const bp_linalg_call *call = &job->words.linalg.call;
+/* The values of eigh and eig are the first output; svd has U before them. */
+bp_status reference_spectrum_error(const bp_linalg_call *call, double *error) {
     wide_tensor a = {.parts = 0}, values = {.parts = 0};
-    (void)check;
     *error = 0;
-    bp_status status = wide_make(&a, call->operand[0], false);
-    status = status == BP_OK ? wide_make(&values, &job->results[0].tensor, false) : status;
-    for (int64_t i = 0; status == BP_OK && i < items_of(call->operand[0]); i++) {
+    bp_status status = wide_make(&a, call->input[0], false);
+    status = status == BP_OK ? wide_make(&values, call->output[call->op == BP_OP_SVD ? 1 : 0], false) : status;
+    for (int64_t i = 0; status == BP_OK && i < items_of(call->input[0]); i++) {
         *error = fmax(*error, (double)moments_error(&a, &values, i, call));
     }
     wide_free(&a);
@@ -407,51 +376,62 @@ static bp_status spectrum_error(const cli_check *check, const cli_job *job, doub
     return status;
 }
 
-/* ---- The check ---- */
+/* ---- The results ---- */
 
-static bp_status make_values(cli_check *check, const cli_job *job, double epsilon) {
-    const bp_linalg_call *call = &job->words.linalg.call;
-    const DLTensor *in = call->operand[0];
-    int half = call->hermitian ? (call->upper ? 1 : -1) : 0;
+typedef struct items {
+    const bp_linalg_call *call;
     wide_tensor a;
-    bp_status status = wide_make(&a, in, false);
-    status = status == BP_OK ? reference_begin(&check->values, &job->results[0].tensor, 1, items_of(in)) : status;
-    for (int64_t i = 0; status == BP_OK && i < check->values.count; i++) {
-        columns c = read_item(&a, check->values.values[i].index, half);
-        status = c.data ? make_value(&c, call, epsilon, &check->values.values[i]) : BP_E_NO_MEMORY;
-        free(c.data);
+    double epsilon;
+    bool signs; /* of slogdet: the values are the signs */
+    bp_status status;
+} items;
+
+/* Sets the values of one item. A scale is that of rounding errors here. */
+static void set_item(void *user, reference_value *value) {
+    items *all = user;
+    const bp_linalg_call *call = all->call;
+    columns c = read_item(&all->a, value->index, call->hermitian ? (call->upper ? 1 : -1) : 0);
+    const bp_status status = c.data ? make_value(&c, call, all->epsilon, value) : BP_E_NO_MEMORY;
+    const bool singular = isinf(value->re);
+    const double phase = value->im;
+    if (call->op == BP_OP_SLOGDET) {
+        value->im = all->signs && !singular ? sin(phase) : 0;
+        value->re = !all->signs ? value->re : singular ? 0 : cos(phase);
     }
-    wide_free(&a);
-    return status;
+    all->status = status == BP_OK ? all->status : status;
+    free(c.data);
 }
 
-bp_status check_values(cli_check *check, const cli_job *job) {
-    const bp_linalg_call *call = &job->words.linalg.call;
-    const DLTensor *a = call->operand[0];
-    double rows = (double)a->shape[a->ndim - 2], count = (double)a->shape[a->ndim - 1];
-    double epsilon = 2 * reference_unit(bp_dtype_from_dlpack(a->dtype)), bound = 30 * fmax(rows, count) * epsilon;
-    *check = (cli_check){.bound = bound};
-    if (call->op == BP_OP_EIGH || call->op == BP_OP_EIG || call->op == BP_OP_SVD) {
-        check->error = spectrum_error;
-        bp__copy_text(check->text, sizeof check->text,
-                      "of the sum of the values and of their squares, which are traces of A and of its square, in long "
-                      "double");
+static bp_status add_items(reference_results *made, const char *name, const DLTensor *tensor, items *all) {
+    const DLTensor *a = all->call->input[0];
+    const int64_t rows = a->shape[a->ndim - 2], count = a->shape[a->ndim - 1];
+    const bp_status status = reference_add_values(made, name, tensor, set_item, all);
+    reference *values = &made->of[made->count - 1].values;
+    /* The bound is 30 n epsilon, as that of equations. */
+    for (int64_t i = 0; status == BP_OK && values->measure != REFERENCE_WHOLE && i < values->count; i++) {
+        values->values[i].scale *= 60 * (double)(rows > count ? rows : count) / 1.01;
+    }
+    return status == BP_OK ? all->status : status;
+}
+
+bp_status reference_of_matrix_values(reference_results *made, const bp_linalg_call *call) {
+    const DLTensor *a = call->input[0];
+    const double rows = (double)a->shape[a->ndim - 2], count = (double)a->shape[a->ndim - 1];
+    const bool heavy = call->op != BP_OP_MATRIX_NORM || needs_singular_values(call);
+    items all = {.call = call, .epsilon = 2 * reference_unit(bp_dtype_from_dlpack(a->dtype)), .status = BP_OK};
+    *made = (reference_results){.count = 0};
+    if (rows * count * (heavy ? 10 * fmin(rows, count) : 1) * (double)items_of(a) > MOST_WORK) {
         return BP_OK;
     }
-    bool heavy = call->op != BP_OP_MATRIX_NORM || needs_singular_values(call);
-    double work = rows * count * (heavy ? 10 * fmin(rows, count) : 1) * (double)items_of(a);
-    bool known = call->op == BP_OP_DET || call->op == BP_OP_SLOGDET || call->op == BP_OP_MATRIX_RANK ||
-                 call->op == BP_OP_COND || call->op == BP_OP_MATRIX_NORM;
-    if (!known || work > MOST_WORK) {
-        return check_nothing(check);
+    bp_status status = wide_make(&all.a, a, false);
+    if (call->op == BP_OP_SLOGDET && status == BP_OK) {
+        all.signs = true;
+        status = add_items(made, "sign", call->output[0], &all);
+        all.signs = false;
+        status = status == BP_OK ? add_items(made, "logabsdet", call->output[1], &all) : status;
+    } else if (status == BP_OK) {
+        status = add_items(made, "value", call->output[0], &all);
     }
-    bp_status status = make_values(check, job, epsilon);
-    check_with_reference(check, job,
-                         "the largest |value - reference|, relative to the value and its condition; the reference is "
-                         "computed in long double");
-    check->bound = bound;
-    check->error = call->op == BP_OP_MATRIX_RANK ? rank_error
-                   : call->op == BP_OP_SLOGDET   ? slogdet_error
-                                                 : check->error;
+    wide_free(&all.a);
     return status;
 }
