@@ -386,7 +386,7 @@ static void types_of_sums(void **state) {
         int64_t shape[BP_MAX_NDIM];
         named_call n;
         named_begin(&n, "reduce");
-        named_int(&n, "kind", cases[i].kind);
+        named_int(&n, "kind", (int)cases[i].kind);
         assert_int_equal(bp_view_init(&input, memory, cases[i].input, 1, I64(3), NULL), BP_OK);
         named_pointer(&n, "input", &input.tensor);
         if (cases[i].output) {
