@@ -10,18 +10,18 @@ _backplane_devices() {
 
 # ---- From `backplane help --json`, by `make docs` ----
 _backplane_commands="list doctor settings get set explain eval compare bench tune einsum-path launch inspect report version help"
-_backplane_operations="matmul gemm einsum fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rfftn irfft irfft2 irfftn hfft hfft2 hfftn ihfft ihfft2 ihfftn fftshift
-    ifftshift conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d linear conv1d_input conv2d_input conv3d_input
-    conv1d_weight conv2d_weight conv3d_weight conv_transpose1d_input conv_transpose2d_input conv_transpose3d_input conv_transpose1d_weight
-    conv_transpose2d_weight conv_transpose3d_weight linear_input linear_weight max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d
-    avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d
-    max_pool1d_input max_pool2d_input max_pool3d_input avg_pool1d_input avg_pool2d_input avg_pool3d_input adaptive_max_pool1d_input
-    adaptive_max_pool2d_input adaptive_max_pool3d_input adaptive_avg_pool1d_input adaptive_avg_pool2d_input adaptive_avg_pool3d_input
-    batch_norm batch_norm_training batch_norm_gradients layer_norm rms_norm group_norm layer_norm_gradients rms_norm_gradients
-    group_norm_gradients sdpa sdpa_gradients rnn lstm gru lstm_training gru_training rnn_gradients lstm_gradients gru_gradients unary binary
-    take gather concat reduce softmax log_softmax softmax_input log_softmax_input random_uniform random_normal random_bits cumsum inv solve
-    solve_triangular cholesky cholesky_solve cholesky_inverse lu_factor lu lu_solve ldl_factor ldl_solve qr eigh eigvalsh eig eigvals svd
-    svdvals lstsq det slogdet pinv matrix_rank cond matrix_norm vector_norm vecdot multi_dot matrix_power"
+_backplane_operations="matmul gemm fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rfftn irfft irfft2 irfftn hfft hfft2 hfftn ihfft ihfft2 ihfftn fftshift ifftshift
+    inv solve solve_triangular cholesky cholesky_solve cholesky_inverse lu_factor lu lu_solve ldl_factor ldl_solve qr eigh eigvalsh eig
+    eigvals svd svdvals lstsq det slogdet pinv matrix_rank cond matrix_norm conv1d conv2d conv3d conv_transpose1d conv_transpose2d
+    conv_transpose3d linear conv1d_input conv2d_input conv3d_input conv1d_weight conv2d_weight conv3d_weight conv_transpose1d_input
+    conv_transpose2d_input conv_transpose3d_input conv_transpose1d_weight conv_transpose2d_weight conv_transpose3d_weight linear_input
+    linear_weight einsum max_pool1d max_pool2d max_pool3d avg_pool1d avg_pool2d avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
+    adaptive_max_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d max_pool1d_input max_pool2d_input max_pool3d_input
+    avg_pool1d_input avg_pool2d_input avg_pool3d_input adaptive_max_pool1d_input adaptive_max_pool2d_input adaptive_max_pool3d_input
+    adaptive_avg_pool1d_input adaptive_avg_pool2d_input adaptive_avg_pool3d_input batch_norm batch_norm_training batch_norm_gradients
+    layer_norm rms_norm group_norm layer_norm_gradients rms_norm_gradients group_norm_gradients sdpa sdpa_gradients rnn lstm gru
+    lstm_training gru_training rnn_gradients lstm_gradients gru_gradients unary binary take gather concat reduce softmax log_softmax
+    softmax_input log_softmax_input random_uniform random_normal random_bits cumsum vector_norm vecdot multi_dot matrix_power"
 _backplane_options() {
     case $1 in
         list) echo "--all --backends --devices --device --record --probe --json" ;;

@@ -13,15 +13,15 @@ NAMES = re.compile(r"\bBP_OP_(?!MAP\b)\w+|\bof\s*\.\s*[a-z_]+|\bbp__(?:family|me
 TABLE = re.compile(r"bp__(?:family|measuring)_##name|bp__family_##family")
 
 
-# Elsewhere in src, a family with a row in BP_FAMILY_MAP is named in files of its own: <family>.[ch] or a folder <family>,
-# or these. Providers are not checked: each lists the operations that it offers.
+# Elsewhere in src, a family whose row in BP_FAMILY_MAP has its settings is named in files of its own: <family>.[ch],
+# <family>_*.[ch] or a folder <family>, or these. Providers are not checked: each lists the operations that it offers.
 OWN = {
     "batch_norm": ("src/ops/normalization/", "src/reference/norm.c"),
     "layer_norm": ("src/ops/normalization/", "src/reference/norm.c"),
     "elementwise": ("src/reference/elements.c",),
 }
 OPERATION = re.compile(r'X\(\d+, (\w+), "\w+", "[^"]*", "[^"]*", (\w+)\)')
-FAMILY = re.compile(r"F\(X, (\w+), (?:STRUCT|ARGUMENTS), \d")
+FAMILY = re.compile(r"F\(X, (\w+), (?:STRUCT|ARGUMENTS), SETTINGS, ")
 
 
 def of_layers(path, code):
@@ -42,8 +42,8 @@ def family_names():
 
 def of_families(path, code, families):
     for family, names in families:
-        parts = str(path).split("/")
-        if family in [part.split(".")[0] for part in parts] or str(path).startswith(OWN.get(family, ("?",))):
+        own = any(re.match(rf"{family}(_\w+)?(\.[ch])?$", part) for part in path.parts)
+        if own or str(path).startswith(OWN.get(family, ("?",))):
             continue
         for match in names.finditer(code):
             yield match.start(), f"names {match.group()}, of the family {family}; its row in BP_FAMILY_MAP or a file of its own has what is needed"

@@ -210,33 +210,6 @@ static void reductions(void **state) {
     check(&n, all, 2);
 }
 
-/* Sums of i32 are i64 as in Python, unless an output of i32 is given. */
-static void types_of_sums(void **state) {
-    static const struct {
-        bp_reduce_kind kind;
-        bp_dtype input, output; /* NONE: no output is given */
-        bp_dtype result;
-    } cases[] = {
-        {BP_REDUCE_SUM, BP_I32, BP_DTYPE_NONE, BP_I64},    {BP_REDUCE_PROD, BP_I32, BP_I64, BP_I64},
-        {BP_REDUCE_SUM, BP_I32, BP_I32, BP_I32},           {BP_REDUCE_MAX, BP_I32, BP_DTYPE_NONE, BP_I32},
-        {BP_REDUCE_SUM, BP_F16, BP_DTYPE_NONE, BP_F16},    {BP_REDUCE_SUM, BP_I64, BP_DTYPE_NONE, BP_I64},
-        {BP_REDUCE_ARGMIN, BP_F32, BP_DTYPE_NONE, BP_I64},
-    };
-    (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        bp_dtype dtype;
-        int ndim;
-        int64_t shape[BP_MAX_NDIM];
-        named_call n;
-        named_begin(&n, "reduce");
-        named_int(&n, "kind", cases[i].kind);
-        named_pointer(&n, "input", TENSOR(in[0], cases[i].input, 1, 3));
-        named_pointer(&n, "output", cases[i].output ? TENSOR(out, cases[i].output, 0, 0) : NULL);
-        assert_int_equal(bp_call_shape(n.call, &n.arguments, 1, &dtype, &ndim, shape), BP_OK);
-        assert_int_equal(dtype, cases[i].result);
-    }
-}
-
 static void softmax(void **state) {
     const DLTensor *x[] = {TENSOR(in[0], BP_F64, 2, 3, 4), TENSOR(in[1], BP_F64, 2, 3, 4),
                            TENSOR(out, BP_F64, 2, 3, 4)};
@@ -596,7 +569,6 @@ int main(void) {
         cmocka_unit_test(elements_by_index),
         cmocka_unit_test(tensors_one_after_another),
         cmocka_unit_test(reductions),
-        cmocka_unit_test(types_of_sums),
         cmocka_unit_test(softmax),
         cmocka_unit_test(transforms),
         cmocka_unit_test(frequencies_and_shifts),

@@ -4,6 +4,7 @@
 
 #include "support/pool.h"
 #include "support/arrays.h"
+#include "support/named.h"
 #include "support/results.h"
 
 #include <math.h>
@@ -364,12 +365,46 @@ static void threads_do_not_change_bits(void **state) {
     }
 }
 
+/* Sums of i32 are i64 as in Python, unless an output of i32 is given. */
+static void types_of_sums(void **state) {
+    static const struct {
+        bp_reduce_kind kind;
+        bp_dtype input, output; /* NONE: no output is given */
+        bp_dtype result;
+    } cases[] = {
+        {BP_REDUCE_SUM, BP_I32, BP_DTYPE_NONE, BP_I64},    {BP_REDUCE_PROD, BP_I32, BP_I64, BP_I64},
+        {BP_REDUCE_SUM, BP_I32, BP_I32, BP_I32},           {BP_REDUCE_MAX, BP_I32, BP_DTYPE_NONE, BP_I32},
+        {BP_REDUCE_SUM, BP_F16, BP_DTYPE_NONE, BP_F16},    {BP_REDUCE_SUM, BP_I64, BP_DTYPE_NONE, BP_I64},
+        {BP_REDUCE_ARGMIN, BP_F32, BP_DTYPE_NONE, BP_I64},
+    };
+    int64_t memory[4] = {0};
+    bp_view input, output;
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bp_dtype dtype;
+        int ndim;
+        int64_t shape[BP_MAX_NDIM];
+        named_call n;
+        named_begin(&n, "reduce");
+        named_int(&n, "kind", (int)cases[i].kind);
+        assert_int_equal(bp_view_init(&input, memory, cases[i].input, 1, I64(3), NULL), BP_OK);
+        named_pointer(&n, "input", &input.tensor);
+        if (cases[i].output) {
+            assert_int_equal(bp_view_init(&output, memory + 3, cases[i].output, 0, NULL, NULL), BP_OK);
+            named_pointer(&n, "output", &output.tensor);
+        }
+        assert_int_equal(bp_call_shape(n.call, &n.arguments, 1, &dtype, &ndim, shape), BP_OK);
+        assert_int_equal(dtype, cases[i].result);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_cases),
         cmocka_unit_test(long_rows),
         cmocka_unit_test(values),
         cmocka_unit_test(wide_sums),
+        cmocka_unit_test(types_of_sums),
         cmocka_unit_test(first_positions),
         cmocka_unit_test(broadcast),
         cmocka_unit_test(refused),

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the family of a call: that of the operation which its first pass is. */
+/* Returns the family of a call, which the operation of its first pass has. */
 static const char *family_of(const bp_call *call) {
     switch (bp_call_pass_at(call, 0)->op) {
 #define X(number, name, text, inputs, outputs, family)                                                                 \

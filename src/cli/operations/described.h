@@ -17,7 +17,7 @@ struct cli_described {
 /* What does not follow from the description of a call. */
 typedef struct cli_special {
     const char *call;  /* NULL ends the list */
-    const char *name;  /* NULL: that of the call */
+    const char *name;  /* NULL: the name of the call */
     const char *fixed; /* a field that all calls of the row have, so that it is no option; NULL: none */
     const char *more;  /* an option that is no field; NULL: none */
     int (*adjust)(cli_job *job);

@@ -35,7 +35,7 @@ typedef struct fft_words {
     int64_t s[BP_MAX_NDIM];
 } fft_words;
 
-/* Arguments of a call that calls.h describes. Those of functions that take arguments need less memory than the largest
+/* Arguments of a call that calls.h describes. Functions that take arguments need less memory than the largest
  * struct, which described_prepare() checks. */
 typedef struct described_words {
     const bp_call *call;
@@ -130,7 +130,7 @@ struct cli_operation {
     const cli_measured *measured;                                           /* NULL if no library is used */
     const cli_described *described; /* of a call that calls.h describes; NULL for other operations */
     const cli_sizing *sizing;       /* how bench makes its arrays; NULL if no library is used */
-    const cli_derived *derived; /* the list is that of a family, made from its calls; NULL: the row is an operation */
+    const cli_derived *derived;     /* the list is made from the calls of a family; NULL: the row is an operation */
 };
 
 /* The lists of operations, in the order of the help: operations_<name>, in <name>.c. */

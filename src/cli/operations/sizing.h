@@ -68,7 +68,7 @@ double sizing_elements(const DLTensor *tensor);
 double sizing_from_end(const DLTensor *tensor, int index);
 double sizing_elements_per(const DLTensor *tensor, double size);
 
-/* Work of operations. Those of one family are in its file. */
+/* Work of operations. The file of a family has its own. */
 double work_elements(const cli_job *job); /* as many as the largest array or result has */
 double work_product(const cli_job *job);
 double work_tucker(const cli_job *job);

@@ -107,7 +107,7 @@ static bp_status check_empty(const bp__reduction *r, uint64_t reduced) {
                             : BP_OK;
 }
 
-/* A sum or product of i32 has the type of its output, which is i64 where none is given, as that of cumsum. */
+/* A sum or product of i32 has the type of its output, which is i64 where none is given, as for cumsum. */
 bp_status bp__reduce_result(const bp__reduction *r, bp__call_result *result) {
     uint64_t reduced;
     BP__TRY(check_kind(r));
