@@ -386,7 +386,7 @@ typedef struct items {
     bp_status status;
 } items;
 
-/* Sets the values of one item. A scale is that of rounding errors here. */
+/* Sets the values of one item. A scale is a bound of rounding errors here. */
 static void set_item(void *user, reference_value *value) {
     items *all = user;
     const bp_linalg_call *call = all->call;
@@ -407,7 +407,7 @@ static bp_status add_items(reference_results *made, const char *name, const DLTe
     const int64_t rows = a->shape[a->ndim - 2], count = a->shape[a->ndim - 1];
     const bp_status status = reference_add_values(made, name, tensor, set_item, all);
     reference *values = &made->of[made->count - 1].values;
-    /* The bound is 30 n epsilon, as that of equations. */
+    /* The bound is 30 n epsilon, as for equations. */
     for (int64_t i = 0; status == BP_OK && values->measure != REFERENCE_WHOLE && i < values->count; i++) {
         values->values[i].scale *= 60 * (double)(rows > count ? rows : count) / 1.01;
     }

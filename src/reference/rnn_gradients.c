@@ -244,7 +244,7 @@ static number input_element(void *user, int64_t index) {
     return end(l, &t);
 }
 
-/* What the gradient by a parameter multiplies: numbers of which a row of steps and items has `count`, and the other
+/* What the gradient by a parameter multiplies: `count` numbers for each row of steps and items, and the other
  * factor. */
 typedef number factor(const gradients *g, int64_t i, int64_t column);
 
@@ -380,7 +380,7 @@ static bp_status open_gradients(gradients *g) {
     return status == BP_OK ? allocate(g) : status;
 }
 
-/* Finds whether the output is that of the tensors. */
+/* Finds whether the output is the result of the call's tensors. */
 static bp_status compare_output(const gradients *g, bool *equal) {
     const DLTensor *output = g->call->output;
     reference_results made = {.count = 0};

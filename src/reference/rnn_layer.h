@@ -31,8 +31,8 @@ typedef struct layer {
     reference_number *gates;                /* LAYER_GATES of each hidden unit, in the last step; LSTM and GRU */
 } layer;
 
-/* Opens a call; `unit` is set before. Close it also after a failure. Errors: BP_E_NO_MEMORY, those of bp_tensor_copy().
- */
+/* Opens a call; `unit` is set before. Close it also after a failure. Errors: BP_E_NO_MEMORY, and as for
+ * bp_tensor_copy(). */
 bp_status layer_open(layer *l, const bp_rnn_call *call);
 void layer_close(layer *l);
 

@@ -245,7 +245,7 @@ static void check_surroundings(const test_product *p, trial *t, const char *text
     }
 }
 
-/* Runs an offer and checks it. The bound is that of k + 4 roundings; the reference allows k + 8 of them for real types,
+/* Runs an offer and checks it. The bound is k + 4 roundings; the reference allows k + 8 of them for real types,
  * and one hundredth more. */
 static void check_offer(const test_product *p, trial *t, const test_offers *offers, int index,
                         const reference_results *of) {

@@ -1,5 +1,5 @@
 /* test_thread_limits.c - tests that no library ends the process, or never returns, if a limit of threads is reached
- * after the library was opened: that of a user or that of a cgroup.
+ * after the library was opened: the limit of a user or of a cgroup.
  *
  * Runtimes start threads when a library is opened, in its first call, in the first call of each thread, in every call,
  * or again after a fork. Every case is a child, because the limit holds for a whole process. */
@@ -214,7 +214,7 @@ static void test_each_library_in_a_cgroup(void **state) {
     rmdir(cgroup);
     *cgroup = 0;
     assert_true(limited > 0);
-    print_message("%d cases, of which %d were refused\n", limited, refused);
+    print_message("%d cases, %d of them refused\n", limited, refused);
 }
 
 static void test_each_library(void **state) {

@@ -171,7 +171,7 @@ static void view_operand(bp_view *view, const operands *o, const product *p, int
                      BP_OK);
 }
 
-/* A and B are read from `inputs`; C, which is as before the run, is that of `o`. */
+/* A and B are read from `inputs`, and C, which is as before the run, from `o`. */
 static void make_sample(sample *s, const product *p, const operands *inputs, const operands *o, bool back) {
     const bool parts = parts_of(p->dtype) == 2;
     const bp_scalar alpha = {p->alpha.re, parts ? p->alpha.im : 0}, beta = {p->beta.re, parts ? p->beta.im : 0};
@@ -184,8 +184,8 @@ static void make_sample(sample *s, const product *p, const operands *inputs, con
                      BP_OK);
 }
 
-/* The bound is that of k + 3 roundings, twice as many because products may not be fused (four times for complex types),
- * and that of the result. That of the reference is larger by one hundredth, and by up to 13 % more where the result's
+/* The bound is k + 3 roundings, twice as many because products may not be fused (four times for complex types), and the
+ * rounding of the result. The reference's bound is larger by one hundredth, and by up to 13 % more where the result's
  * own rounding counts twice. */
 static void compare(const product *p, const char *algorithm, const sample *s) {
     char text[256];

@@ -1,5 +1,6 @@
-/* test_half.c - compares conversions of f16 by vectors of integers with those of single numbers: all f16, and f32 near
- * each power of two and each limit, of both signs. Processors with conversions of their own do not use these vectors.
+/* test_half.c - compares conversions of f16 by vectors of integers with conversions of single numbers: all f16, and f32
+ * near each power of two and each limit, of both signs. Processors with conversions of their own do not use these
+ * vectors.
  */
 #define VECTOR_BYTES 16
 #include "native.h"

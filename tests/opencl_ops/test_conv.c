@@ -229,7 +229,7 @@ static void test_slabs(void **state) {
         snprintf(settings, sizeof settings, "conv.preferred=opencl:%s,dispatch.fallback=strict", algorithms[a]);
         assert_ok(bp_options_new(&options, settings));
         reference_results made;
-        bp_conv_call calls[2]; /* the second one is that of the reference */
+        bp_conv_call calls[2]; /* the second one is the reference's */
         for (int host = 0; host < 2; host++) {
             calls[host] = (bp_conv_call){.struct_size = sizeof calls[host],
                                          .pass = BP_CONV_FORWARD,
@@ -292,7 +292,7 @@ static void test_linear(void **state) {
         device_array_fill(&bias);
         device_array_send(&y);
         reference_results made;
-        bp_linear_call calls[2]; /* the second one is that of the reference */
+        bp_linear_call calls[2]; /* the second one is the reference's */
         for (int host = 0; host < 2; host++) {
             calls[host] = (bp_linear_call){.struct_size = sizeof calls[host],
                                            .activation = BP_UNARY_RELU,

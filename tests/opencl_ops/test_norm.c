@@ -1,5 +1,5 @@
-/* test_norm.c - batch, layer, RMS and group normalization, and pooling, on an OpenCL device, against references. Those
- * of rows are the test's own, because the library's has the bounds of kernels that have f64. */
+/* test_norm.c - batch, layer, RMS and group normalization, and pooling, on an OpenCL device, against references. The
+ * references of rows are the test's own, because the library's has the bounds of kernels that have f64. */
 #include "device_array.h"
 
 #include <math.h>
@@ -58,7 +58,7 @@ static void check_batch_norm(bp_dtype dtype, int number) {
     move(&x, center_of(dtype, number));
     move(&p[2], center_of(dtype, number));
     const bool weight = number % 5 != 4, bias = number % 5 != 3;
-    bp_batch_norm_call calls[2]; /* the second one is that of the reference */
+    bp_batch_norm_call calls[2]; /* the second one is the reference's */
     reference_results made;
     for (int host = 0; host < 2; host++) {
         calls[host] = (bp_batch_norm_call){.struct_size = sizeof calls[host],

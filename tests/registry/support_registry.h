@@ -33,4 +33,7 @@ bp_library_info probe_good(const char *name);
 
 void copy_file(const char *from, const char *to);
 
+/* Returns whether this process gets less than a third of a processor, by working for 0.2 s. */
+bool is_starved(void);
+
 #endif

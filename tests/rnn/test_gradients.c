@@ -1,4 +1,4 @@
-/* test_gradients.c - gradients of recurrent layers equal those of the reference, which are slopes of a loss of the
+/* test_gradients.c - gradients of recurrent layers equal the reference's, which are slopes of a loss of the
  * reference's results, and threads do not change their bits. */
 #include "rnn/cases.h"
 

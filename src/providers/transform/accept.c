@@ -20,7 +20,7 @@ bool bp__transform_is_plain(const bp_problem *problem, bp_verdict *verdict) {
     return true;
 }
 
-/* Returns the first of the primes, separated by spaces, of which the length is a larger multiple; 0: none. */
+/* Returns the first prime of a list, separated by spaces, that divides the length and is smaller; 0: none. */
 static long factor_among(const char *primes, int64_t length) {
     char *end = NULL;
     for (long prime = strtol(primes, &end, 10); end != primes; prime = strtol(primes, &end, 10)) {

@@ -66,7 +66,7 @@ INLINE void NAME(sum_block)(const bp__pool_run *run, int64_t window, int64_t lan
     }
 }
 
-/* Computes all windows for a block of lanes. If they are fewer than those of a block, each is computed as often as a
+/* Computes all windows for a block of lanes. If they are fewer than a block has, each is computed as often as a
  * block has windows. */
 INLINE void NAME(sum_all)(const bp__pool_run *run, int64_t lane, int windows, int vectors, bool wide) {
     bp__pool_run same = *run;
