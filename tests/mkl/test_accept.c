@@ -83,7 +83,7 @@ static void test_inexact_lengths(void **state) {
         fft->in[1] = fft->out[1] = 1;
         for (int kind = BP_FFT_C2C; kind <= BP_FFT_C2R; kind++) {
             char text[64];
-            fft->kind = (bp_fft_kind)kind;
+            fft->kind = (uint8_t)kind;
             problem.dtype = BP_C128;
             snprintf(text, sizeof text, "double precision of larger multiples of %s ", cases[i].factor);
             if (cases[i].factor) {
