@@ -243,8 +243,10 @@ def test_a_reader_that_leaves_does_not_end_the_log(tmp_path):
     os.mkfifo(tmp_path / "gate")
     with start(how) as running:
         running.stdout.close()
-        (tmp_path / "gate").write_text("go\n")
+        gate = os.open(tmp_path / "gate", os.O_RDWR)  # does not wait for the reader, which may have failed
+        os.write(gate, b"go\n")
         assert running.wait(timeout=60) == 0
+        os.close(gate)
     assert len((tmp_path / "run_0.stdout.log").read_text().splitlines()) == 20000
 
 
