@@ -30,7 +30,7 @@ static void check_narrow(uint32_t bits) {
     vector_f32 x;
     uint16_t half[LANES];
     for (uint32_t l = 0; l < LANES; l++) {
-        x[l] = float_of(bits + l * 0x80000000u / 2); /* both signs, and other exponents beside them */
+        x[l] = float_of(bits + l * 0x80000000u / 2); /* both signs, and another exponent next to each */
     }
     store_vector_f16(half, x);
     for (int l = 0; l < LANES; l++) {
