@@ -12,12 +12,14 @@ import subprocess
 import sys
 import types
 
+import inherited
 import pytest
 from conftest import BUILD, PACKAGES, ROOT
 
 import backplane as bp
 
 USES = ROOT / "tests/python/types"
+TOOLS = {"BACKPLANE_BUILD": str(BUILD), "PATH": "", **inherited.sanitizer(BUILD), "LD_PRELOAD": inherited.preload(BUILD)}  # environment of the tools
 STUBS = ("elementwise", "fft", "linalg", "nn/functional", "nn/grad", "reduce")
 
 
@@ -77,7 +79,7 @@ def test_no_result_is_unknown(name):
 def test_the_stubs_of_functions_are_current(tmp_path):
     """Run `make docs` after a change of a signature."""
     done = subprocess.run([sys.executable, "-B", str(ROOT / "tools/function_stubs.py"), str(tmp_path)],
-                          capture_output=True, text=True, env={"BACKPLANE_BUILD": str(BUILD), "PATH": ""})
+                          capture_output=True, text=True, env=TOOLS)
     assert done.returncode == 0, done.stderr
     for name in (*STUBS, "_typed"):
         assert (tmp_path / f"{name}.pyi").read_text() == (ROOT / f"python/backplane/{name}.pyi").read_text(), name
@@ -97,7 +99,7 @@ def test_modules_below_stubs_are_strict(tmp_path):
 def test_the_stub_of_settings_is_current(tmp_path):
     """Run `make docs` after a change of the settings table."""
     done = subprocess.run([sys.executable, "-B", str(ROOT / "tools/settings_stub.py"), str(tmp_path / "tree.pyi")],
-                          capture_output=True, text=True, env={"BACKPLANE_BUILD": str(BUILD), "PATH": ""})
+                          capture_output=True, text=True, env=TOOLS)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "tree.pyi").read_text() == (ROOT / "python/backplane/_settings_tree.pyi").read_text()
 

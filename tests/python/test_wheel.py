@@ -1,6 +1,7 @@
 """`pip install .` installs a complete package: one extension, the library, its modules, the probe and the command.
 
-Compiling it takes a large part of the suite's time, so it is compiled without optimization here. With TESTED_ALL it is what users get.
+Compiling it takes a large part of the suite's time, so the objects of the build folder are taken here. With TESTED_ALL, and in a sanitized build, it is
+compiled.
 """
 
 import importlib.util
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 import sys
 
+import inherited
 import pytest
 from conftest import BUILD, ROOT
 
@@ -21,11 +23,12 @@ def site(tmp_path_factory):
     if not shutil.which("cmake"):
         pytest.skip("cmake is not installed")
     folder = tmp_path_factory.mktemp("site")
-    kind = "Release" if os.environ.get("TESTED_ALL") else "Debug"
+    launcher = [] if os.environ.get("TESTED_ALL") or inherited.preload(BUILD) else [
+        f"--config-settings=cmake.define.CMAKE_C_COMPILER_LAUNCHER={ROOT / 'tests/python/take_object.sh'}"]
     done = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index",
-                           "--no-build-isolation", f"--config-settings=build-dir={BUILD / 'wheel'}", f"--config-settings=cmake.build-type={kind}",
-                           "--target", folder, ROOT],
-                          capture_output=True, text=True, cwd=folder)
+                           "--no-build-isolation", f"--config-settings=build-dir={tmp_path_factory.mktemp('objects') if launcher else BUILD / 'wheel'}",
+                           *launcher, "--target", folder, ROOT],
+                          capture_output=True, text=True, cwd=folder, env={**os.environ, "COMPILED": str(BUILD)})
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
 
