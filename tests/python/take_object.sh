@@ -1,6 +1,6 @@
 #!/bin/sh
 # A compiler launcher (CMAKE_C_COMPILER_LAUNCHER) that takes an object of another build folder, COMPILED, if that has it, and
-# compiles otherwise. The objects of a wheel are those of the library, so that the test of the wheel need not compile them again.
+# compiles otherwise. A wheel has the same objects as the library, so that the test of the wheel need not compile them again.
 # Usage: COMPILED=FOLDER take_object.sh COMPILER ARGUMENT...
 object= dependencies= before=
 for word; do
