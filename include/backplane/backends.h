@@ -38,7 +38,7 @@ BP_API bp_status bp_backend_status(const char *name, bp_backend_info *info);
  * and written, so that programs run unchanged on every machine; this function tells that they have no effect here. */
 BP_API int bp_setting_has_effect(const char *name, const char **why);
 
-/* Checks a value for a setting of a preferred library, such as blas.preferred or pool.preferred: a library of that name
+/* Checks a value for a setting of a preferred library, such as blas.preferred or conv.preferred: a library of that name
  * (id, family, SONAME, absolute path, or provider) must be on this machine and offer the setting's operations. "" and
  * "default" mean no preference, and give BP_OK. bp_set(), files and environment variables store these settings without
  * this check, because machines with different libraries may share them; if a call then cannot follow the preference,

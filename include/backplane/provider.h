@@ -78,7 +78,7 @@ typedef struct bp_problem {
     uint32_t dtype; /* a bp_dtype: type of operands and result; the members of `of` state exceptions */
     int32_t place;  /* the device that all operands are on: 0 is the host */
     bp_policy policy;
-    union { /* one member for each family: bp_pool_problem pool, ... */
+    union { /* one member for each family: bp_conv_problem conv, ... */
 #define BP__MEMBER(unused, family, ...) bp_##family##_problem family;
         BP_FAMILY_MAP(BP__MEMBER, )
 #undef BP__MEMBER
