@@ -142,9 +142,9 @@ typedef struct bp_library_info {
     int64_t stack;      /* bytes of the calling thread's stack that opening it and the probe's calls took; 0: unknown */
     uint32_t overreads; /* the types whose LAPACK routines read next to their operands: a mask of BP_OVERREAD_BIT */
     const char *inexact[2]; /* of its transforms in single [0] and in double precision [1]: prime numbers, separated by
-                             * spaces. For lengths that are larger multiples of one of them, an element has an error of
-                             * more than 4 (log2(length) + 4) units of rounding of the input's 2-norm; providers refuse
-                             * them */
+                             * spaces. For twice such a prime, an element has an error of more than
+                             * 4 (log2(length) + 4) units of rounding of the input's 2-norm; providers refuse all
+                             * lengths that are larger multiples of one */
     const char *outside;    /* routines of BLAS other than gemv and gemm that access memory outside of their
                              * operands, in the spelling of Fortran without suffix, separated by spaces; "*": any may,
                              * because the probe did not reach them */

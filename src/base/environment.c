@@ -1,5 +1,6 @@
-/* environment.c - reads environment variables, and removes those that a library adds; no other file does. A program
- * that runs with another user's rights (such as set-uid) ignores the environment, because the calling user controls it.
+/* environment.c - reads environment variables, and removes those that a library adds; no other file of the library
+ * does. A program that runs with another user's rights (such as set-uid) ignores the environment, because the calling
+ * user controls it.
  */
 #define _GNU_SOURCE
 #include "base/base.h"

@@ -279,32 +279,37 @@ static number one_factor(const gradients *g, int64_t i, int64_t column) {
     return exactly(1);
 }
 
+/* Element of the gradient by a weight, or by a bias, which has one column: rows of one direction after the other, with
+ * `columns` elements each. */
+static number weight_element(gradients *g, int64_t index, int64_t columns, const number *by, int64_t rows,
+                             factor *with) {
+    const int64_t row = index / columns;
+    return sum_over_steps(g, row / rows, by, rows, row % rows, with, index % columns);
+}
+
 static number weight_ih_element(void *user, int64_t index) {
     gradients *g = user;
-    const int64_t row = index / g->l.input, rows = g->l.rows;
-    return sum_over_steps(g, row / rows, g->slopes, rows, row % rows, input_factor, index % g->l.input);
+    return weight_element(g, index, g->l.input, g->slopes, g->l.rows, input_factor);
 }
 
 static number weight_hh_element(void *user, int64_t index) {
     gradients *g = user;
-    const int64_t row = index / g->l.output, rows = g->l.rows;
-    return sum_over_steps(g, row / rows, g->recurrent, rows, row % rows, state_before, index % g->l.output);
+    return weight_element(g, index, g->l.output, g->recurrent, g->l.rows, state_before);
 }
 
 static number weight_hr_element(void *user, int64_t index) {
     gradients *g = user;
-    const int64_t row = index / g->l.hidden, rows = g->l.output;
-    return sum_over_steps(g, row / rows, g->projected, rows, row % rows, state_factor, index % g->l.hidden);
+    return weight_element(g, index, g->l.hidden, g->projected, g->l.output, state_factor);
 }
 
 static number bias_ih_element(void *user, int64_t index) {
     gradients *g = user;
-    return sum_over_steps(g, index / g->l.rows, g->slopes, g->l.rows, index % g->l.rows, one_factor, 0);
+    return weight_element(g, index, 1, g->slopes, g->l.rows, one_factor);
 }
 
 static number bias_hh_element(void *user, int64_t index) {
     gradients *g = user;
-    return sum_over_steps(g, index / g->l.rows, g->recurrent, g->l.rows, index % g->l.rows, one_factor, 0);
+    return weight_element(g, index, 1, g->recurrent, g->l.rows, one_factor);
 }
 
 static number hidden_element(void *user, int64_t index) {

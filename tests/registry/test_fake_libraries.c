@@ -306,16 +306,21 @@ static void test_each_wrong_routine(void **state) {
     unsetenv("FAKE_WRONG");
 }
 
-static void test_wrong_transforms(void **state) {
-    (void)state;
-    restart(FAKES "/fftw", NULL);
+/* Probes a fake FFTW. It is usable, whatever it has wrong. */
+static bp_library_info probe_fftw(const char *folder) {
+    restart(folder, NULL);
     bp_library_info row = only_row();
     assert_string_equal(row.family, "fftw");
     assert_int_equal(row.state, BP_LIBRARY_OK);
+    return row;
+}
+
+static void test_wrong_transforms(void **state) {
+    (void)state;
+    bp_library_info row = probe_fftw(FAKES "/fftw");
     assert_string_equal(row.faults, "");
-    restart(FAKES "/fftw-wrong", NULL);
-    row = only_row();
-    assert_int_equal(row.state, BP_LIBRARY_OK);
+    assert_string_equal(row.inexact[0], "");
+    row = probe_fftw(FAKES "/fftw-wrong");
     assert_true(row.faulty == BP_CHECK_BIT(BP_CHECK_R2C, BP_C64));
     assert_string_equal(row.faults, "fft r2c c64: wrong results in probe: fftwf, random signal: forward transform of "
                                     "97 elements");
@@ -323,8 +328,7 @@ static void test_wrong_transforms(void **state) {
 
 static void test_peeking_transforms(void **state) {
     (void)state;
-    restart(FAKES "/fftw-peeking", NULL);
-    bp_library_info row = only_row();
+    bp_library_info row = probe_fftw(FAKES "/fftw-peeking");
     assert_true(row.faulty == BP_CHECK_BIT(BP_CHECK_R2C, BP_C64));
     assert_string_equal(row.faults, "fft r2c c64: reads memory outside of its operands in probe: fftwf, forward "
                                     "transform of 1 elements");
@@ -333,15 +337,10 @@ static void test_peeking_transforms(void **state) {
 /* Large errors for some lengths are a property of the library, and no fault. */
 static void test_inexact_transforms(void **state) {
     (void)state;
-    restart(FAKES "/fftw-inexact", NULL);
-    bp_library_info row = only_row();
-    assert_int_equal(row.state, BP_LIBRARY_OK);
+    bp_library_info row = probe_fftw(FAKES "/fftw-inexact");
     assert_string_equal(row.faults, "");
-    assert_string_equal(row.inexact[0], "19");
+    assert_string_equal(row.inexact[0], "19 23");
     assert_string_equal(row.inexact[1], "");
-    restart(FAKES "/fftw", NULL);
-    row = only_row();
-    assert_string_equal(row.inexact[0], "");
 }
 
 static bp_library_info probe_xsmm(const char *name) {

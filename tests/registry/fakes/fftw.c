@@ -1,7 +1,7 @@
 /* fftw.c - a fake single-precision FFTW with the functions that the probe calls: one-dimensional transforms by the
  * defining sum. Transforms of real input are wrong for the size FAKE_WRONG_SIZE, and read FAKE_BEYOND elements behind
- * their input. Lengths that are larger multiples of FAKE_INEXACT have an error of 20 units of rounding times log2(n), in
- * one element.
+ * their input. Lengths that are larger multiples of FAKE_INEXACT have an error of 20 units of rounding times log2(n),
+ * in one element, and larger multiples of FAKE_INEXACT + 4 have a NaN.
  */
 #include <complex.h>
 #include <math.h>
@@ -79,6 +79,9 @@ void fftwf_execute_dft(const plan *p, number *in, number *out) {
     }
     if (p->n > FAKE_INEXACT && p->n % FAKE_INEXACT == 0) {
         out[p->n / 3] += 20 * log2f((float)p->n) * 0x1p-24F * norm(p, copy);
+    }
+    if (p->n > FAKE_INEXACT + 4 && p->n % (FAKE_INEXACT + 4) == 0) {
+        out[p->n / 3] = NAN;
     }
 }
 
