@@ -69,25 +69,40 @@ INLINE void NAME(finish_vector)(VECTOR sum, const NAME(target) * t, REAL *to, in
     NAME(store_rows)(to, NAME(result_vector)(sum, t, to, rows), rows);
 }
 
+/* Writes the sums of a tile to C whose rows are not contiguous, row by row. */
+INLINE void NAME(finish_across)(int nr, const REAL *sums, int column, const NAME(target) * t, REAL *c) {
+    const REAL alpha = t->alpha, beta = t->beta;
+    const int64_t c_p = t->c_p, c_q = t->c_q;
+    for (const REAL *end = sums + t->rows; beta == 0 && sums < end; sums++, c += c_p) {
+        UNROLL
+        for (int j = 0; j < nr; j++) {
+            c[j * c_q] = SCALED(alpha, sums[j * column]);
+        }
+    }
+    for (const REAL *end = sums + t->rows; beta != 0 && sums < end; sums++, c += c_p) {
+        UNROLL
+        for (int j = 0; j < nr; j++) {
+            c[j * c_q] = NAME(update)(alpha, sums[j * column], beta, c[j * c_q]);
+        }
+    }
+}
+
 /* Writes the sums of a tile, [nr][mv][VL] in memory, to C in every case. It is one function for all tiles: copies for
  * each size would be most of the code of a set. */
 static __attribute__((noinline)) void NAME(finish_any)(int mv, int nr, const REAL *sums, const bp__native_view *view,
                                                        REAL beta, int rows, REAL *c) {
     NAME(target) target = NAME(target_of)(view, rows), *t = &target;
     target.beta = beta;
-    const int64_t c_p = t->c_p, c_q = t->c_q;
     const int column = mv * VL;
-    const REAL alpha = t->alpha;
-    for (int j = 0; c_p == 1 && j < nr; j++, sums += column, c += c_q) {
+    if (t->c_p != 1 && nr == NR) {
+        NAME(finish_across)(NR, sums, column, t, c);
+    } else if (t->c_p != 1) {
+        NAME(finish_across)(nr, sums, column, t, c);
+    }
+    for (int j = 0; t->c_p == 1 && j < nr; j++, sums += column, c += t->c_q) {
         for (int i = 0; i < rows; i += VL) {
             const VECTOR x = NAME(result_vector)(NAME(load)(sums + i), t, c + i, rows - i);
             NAME(store_rows)(c + i, t->bias ? NAME(follow)(x, t->bias + i, t->relu, rows - i) : x, rows - i);
-        }
-    }
-    for (int i = 0; c_p != 1 && i < rows; i++, sums++, c += c_p) {
-        for (int j = 0; j < nr; j++) {
-            REAL *to = c + j * c_q;
-            *to = beta == 0 ? SCALED(alpha, sums[j * column]) : NAME(update)(alpha, sums[j * column], beta, *to);
         }
     }
 }

@@ -43,7 +43,11 @@ INLINE void tile(int mv, int nr, const bp__native_view *t, const uint32_t *panel
                 }
             }
         }
-        NAME(finish)(mv, nr, false, sum, t, &target, c);
+        if (PARTS_OF_VECTORS && !PARTS_OR_WHOLE && rows < mv * VL) {
+            NAME(finish)(mv, nr, true, sum, t, &target, c);
+        } else {
+            NAME(finish)(mv, nr, false, sum, t, &target, c);
+        }
     }
 }
 
