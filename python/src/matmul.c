@@ -245,7 +245,7 @@ static bool read_slowly(product_arguments *given, PyObject *const *values, Py_ss
 /* Tries a product that a TypeError ended again, with factors that the package converts: lists, integers, mixed types.
  * If there is nothing to convert it returns None, and the error stays. `words` are the arguments of gemm by name; None
  * for matmul. */
-static PyObject *again(core_state *state, const product_arguments *given, PyObject *words) {
+static PyObject *multiply_again(core_state *state, const product_arguments *given, PyObject *words) {
     PyObject *type, *value, *traceback;
     if (!state->convert_factors || !PyErr_ExceptionMatches(PyExc_TypeError)) {
         return NULL;
@@ -273,7 +273,7 @@ static PyObject *matmul(PyObject *module, bool floats, PyObject *const *values, 
     }
     given.floats = floats;
     PyObject *result = multiply(state, false, &given);
-    return result || floats ? result : again(state, &given, Py_None);
+    return result || floats ? result : multiply_again(state, &given, Py_None);
 }
 
 PyObject *core_matmul(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names) {
@@ -295,7 +295,7 @@ PyObject *core_gemm(PyObject *module, PyObject *values, PyObject *names) {
         return result;
     }
     PyObject *words = names ? names : PyDict_New();
-    result = words ? again(state, &given, words) : NULL;
+    result = words ? multiply_again(state, &given, words) : NULL;
     if (words != names) {
         Py_XDECREF(words);
     }

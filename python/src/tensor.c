@@ -23,7 +23,7 @@ static storage *hold(storage *held) {
 }
 
 /* Returns a new Tensor without a layout. Takes one reference to the storage, also on failure. */
-static tensor *around(core_state *state, storage *held) {
+static tensor *tensor_around(core_state *state, storage *held) {
     tensor *made = PyObject_New(tensor, (PyTypeObject *)state->tensor_type);
     if (!made) {
         let_go(held);
@@ -43,7 +43,7 @@ PyObject *core_tensor(core_state *state, DLManagedTensorVersioned *memory) {
     }
     atomic_init(&held->holders, 1);
     held->memory = memory;
-    tensor *made = around(state, held);
+    tensor *made = tensor_around(state, held);
     if (!made) {
         return NULL;
     }
@@ -59,7 +59,7 @@ PyObject *core_tensor(core_state *state, DLManagedTensorVersioned *memory) {
 }
 
 tensor *core_tensor_view(core_state *state, const tensor *of) {
-    tensor *made = around(state, hold(of->storage));
+    tensor *made = tensor_around(state, hold(of->storage));
     if (made) {
         made->data = of->data;
         made->device = of->device;
@@ -479,7 +479,7 @@ static PyObject *numpy(PyObject *object, PyObject *unused) {
     return call_package("numpy", object, NULL, NULL);
 }
 
-static PyObject *to(PyObject *object, PyObject *arguments, PyObject *names) {
+static PyObject *tensor_to(PyObject *object, PyObject *arguments, PyObject *names) {
     return call_package("to", object, arguments, names);
 }
 
@@ -526,7 +526,7 @@ static PyMethodDef methods[] = {
      "cpu($self, /)\n--\n\nReturns the tensor if it is in host memory, otherwise a copy there, after the work that "
      "writes it."},
     {"numpy", numpy, METH_NOARGS, "numpy($self, /)\n--\n\nReturns a NumPy array of this memory, which is on the host."},
-    {"to", (PyCFunction)(void (*)(void))to, METH_VARARGS | METH_KEYWORDS,
+    {"to", (PyCFunction)(void (*)(void))tensor_to, METH_VARARGS | METH_KEYWORDS,
      "to($self, /, device=None, dtype=None, *, copy=False)\n--\n\n"
      "Returns the tensor on a device and with an element type: itself if it has both already, otherwise a copy."},
     {"bits", bits, METH_NOARGS, "Returns a Tensor of this memory as unsigned integers of the same size."},

@@ -17,7 +17,7 @@
  * a millisecond, and a thread of Python keeps the lock for 5 ms if another one waits for it. */
 #define FEW 4096
 
-static int64_t now(void) {
+static int64_t now_ns(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
@@ -30,7 +30,7 @@ static int check_signals(void *user) {
         u->thread = PyEval_SaveThread();
         return 0;
     }
-    int64_t time = u->next == INT64_MAX ? 0 : now();
+    int64_t time = u->next == INT64_MAX ? 0 : now_ns();
     if (u->next == 0) {
         u->next = gettid() == getpid() ? time + ASKED_EACH : INT64_MAX;
     }
@@ -40,7 +40,7 @@ static int check_signals(void *user) {
     PyEval_RestoreThread(u->thread);
     int raised = PyErr_CheckSignals();
     u->thread = PyEval_SaveThread();
-    u->next = now() + ASKED_EACH;
+    u->next = now_ns() + ASKED_EACH;
     return raised;
 }
 

@@ -15,7 +15,7 @@ static int64_t limit_of(__rlimit_resource_t resource) {
     return known && limit.rlim_cur != RLIM_INFINITY ? (int64_t)limit.rlim_cur : -1;
 }
 
-static int64_t left(int64_t limit, long pages) {
+static int64_t left_of_limit(int64_t limit, long pages) {
     const int64_t used = (int64_t)pages * sysconf(_SC_PAGESIZE);
     return limit < 0 ? INT64_MAX : limit > used ? limit - used : 0;
 }
@@ -33,7 +33,7 @@ bool bp__memory_left(bp__memory *memory) {
     if (sscanf(line, "%ld %*d %*d %*d %*d %ld", &total, &own) != 2) {
         return false; /* without /proc nothing is known */
     }
-    *memory = (bp__memory){left(space, total), left(data, own)};
+    *memory = (bp__memory){left_of_limit(space, total), left_of_limit(data, own)};
     return true;
 }
 

@@ -10,7 +10,7 @@ static int lower(char c) {
     return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
-static int least(int a, int b) {
+static int smaller(int a, int b) {
     return a < b ? a : b;
 }
 
@@ -26,9 +26,9 @@ static int distance(const char *a, int a_length, const char *b, int b_length) {
         row[0] = i;
         for (int j = 1; j <= b_length; j++) {
             int differs = lower(a[i - 1]) != lower(b[j - 1]);
-            row[j] = least(least(above[j], row[j - 1]) + 1, above[j - 1] + differs);
+            row[j] = smaller(smaller(above[j], row[j - 1]) + 1, above[j - 1] + differs);
             if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1])) {
-                row[j] = least(row[j], before[j - 2] + 1);
+                row[j] = smaller(row[j], before[j - 2] + 1);
             }
         }
         int *oldest = before;
@@ -76,7 +76,7 @@ static void offer(nearest *best, const char *name, int steps) {
     if (place == MOST) {
         return;
     }
-    best->count = least(best->count + 1, MOST);
+    best->count = smaller(best->count + 1, MOST);
     for (int i = best->count - 1; i > place; i--) {
         best->names[i] = best->names[i - 1];
         best->steps[i] = best->steps[i - 1];

@@ -118,7 +118,7 @@ static bool is_slow(work *w, const bp__class *class) {
 }
 
 /* Returns the classes in the set that the candidate offers and that have no record. */
-static bp__class_set missing(work *w, const bp__class_set *wanted) {
+static bp__class_set missing_classes(work *w, const bp__class_set *wanted) {
     bp__class_set classes = {{0}};
     for (int class = 0; class < BP__CLASSES; class ++) {
         const bool asked = bp__class_in(wanted, class) && !is_slow(w, &bp__classes[class]);
@@ -170,7 +170,8 @@ static bp_status begin(work *w) {
 static bp_status measure_group(work *w, const bp__calibrated *candidate, const bp__class_set *classes) {
     const bp__calibration_request *request = w->request;
     bp__record_keys_of(&w->keys, candidate);
-    const bp__class_set offered = bp__classes_in_both(classes, &candidate->classes), wanted = missing(w, &offered);
+    const bp__class_set offered = bp__classes_in_both(classes, &candidate->classes),
+                        wanted = missing_classes(w, &offered);
     const int first = bp__class_first(&wanted);
     if (first < 0 || w->stopped) {
         return BP_OK;

@@ -84,7 +84,7 @@ static double log_of(const bp__lattice *lattice, int d, int knot) {
 }
 
 /* Interpolates between known neighbours in the dimension where they are nearest. Returns NaN if there are none. */
-static float between(const bp__lattice *lattice, const float *values, int point) {
+static float interpolate(const bp__lattice *lattice, const float *values, int point) {
     double nearest = INFINITY, value = NAN;
     for (int d = 0; d < lattice->dimensions; d++) {
         const int low = known_knot(lattice, values, point, d, -1), high = known_knot(lattice, values, point, d, 1);
@@ -104,7 +104,7 @@ static float between(const bp__lattice *lattice, const float *values, int point)
 
 /* Continues the values of one side, first along the largest size. With `adjacent` only from the next knot, so that a
  * cube grows from a smaller cube and not from a thin product. Returns NaN if there are none. */
-static float beyond(const bp__lattice *lattice, const float *values, int point, double growth, bool adjacent) {
+static float extrapolate(const bp__lattice *lattice, const float *values, int point, double growth, bool adjacent) {
     double largest = -1, value = NAN;
     for (int step = -1; step <= 1 && isnan(value); step += 2) {
         for (int d = 0; d < lattice->dimensions; d++) {
@@ -138,8 +138,8 @@ static bool complete(const bp__lattice *lattice, float *values, double growth, i
     memcpy(completed, values, (size_t)count * sizeof *values);
     for (int point = 0; point < count; point++) {
         if (isnan(values[point])) {
-            completed[point] = way == BETWEEN ? between(lattice, values, point)
-                                              : beyond(lattice, values, point, growth, way == ADJACENT);
+            completed[point] = way == BETWEEN ? interpolate(lattice, values, point)
+                                              : extrapolate(lattice, values, point, growth, way == ADJACENT);
             changed |= !isnan(completed[point]);
         }
     }

@@ -156,7 +156,7 @@ static void free_device(bp__device *device) {
     }
 }
 
-static bp_status put(list *all, bp__device *device) {
+static bp_status append_device(list *all, bp__device *device) {
     if (all->count == all->capacity) {
         int capacity = all->capacity ? 2 * all->capacity : 8;
         bp__device **larger = bp__realloc(all->devices, (size_t)capacity * sizeof *larger);
@@ -180,7 +180,7 @@ static bp_status add_none(list *all, bp__runtime *row) {
     info.reason = row->reason;
     BP__TRY(new_device(&device, &info, row->runtime->name));
     device->owner = row;
-    return put(all, device);
+    return append_device(all, device);
 }
 
 static bp_status add_one(list *all, bp__runtime *row, int number, const bp_device_info *facts) {
@@ -201,7 +201,7 @@ static bp_status add_one(list *all, bp__runtime *row, int number, const bp_devic
     device->owner = row;
     device->runtime = row->runtime;
     device->number = number;
-    return put(all, device);
+    return append_device(all, device);
 }
 
 static bp_status add_runtime(list *all, bp__runtime *row) {
@@ -269,7 +269,7 @@ static bp_status make_list(void) {
 }
 
 /* Returns the list, NULL with an error. */
-static list *get(void) {
+static list *device_list(void) {
     list *all = atomic_load_explicit(&current, memory_order_acquire);
     if (BP__LIKELY(all != NULL)) {
         return all;
@@ -300,7 +300,7 @@ bp__device *bp__device_at_place(int32_t place) {
         bp__device *device = recorded_at(index - BP__RECORDED_FIRST);
         return device && device->info.place == place ? device : NULL;
     }
-    const list *all = get();
+    const list *all = device_list();
     for (int i = 0; all && i < all->count; i++) {
         if (all->devices[i]->info.place == place) {
             return all->devices[i];
@@ -417,7 +417,7 @@ int bp_device_at(int index, bp_device_info *info) {
     if (index == 0) {
         device = the_host();
     } else {
-        const list *all = get();
+        const list *all = device_list();
         const int listed = all ? all->count : 0;
         device = index - 1 < listed ? all->devices[index - 1] : recorded_at(index - 1 - listed);
     }
@@ -502,7 +502,7 @@ bp_status bp_device_find(const char *id, int32_t *place) {
         *place = 0;
         return BP_OK;
     }
-    list *all = get();
+    list *all = device_list();
     if (!all) {
         return bp_last_status();
     }

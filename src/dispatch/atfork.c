@@ -16,7 +16,7 @@ static pthread_mutex_t *const mutexes[] = {
     &bp__plans_mutex,   &bp__trace_mutex,      &bp__policy_mutex, &bp__host_mutex,
 };
 
-static void before(void) {
+static void before_fork(void) {
     if (bp__foreign_runs()) {
         return;
     }
@@ -32,7 +32,7 @@ static void before(void) {
     bp__base_fork_lock();
 }
 
-static void after(void) {
+static void after_fork(void) {
     if (bp__foreign_runs()) {
         return;
     }
@@ -51,7 +51,7 @@ static void after(void) {
 /* Invalidates all plans made before the fork, because their libraries may not work in the child. */
 static void after_in_child(void) {
     bp__settings_forked();
-    after();
+    after_fork();
     bp__device_forked();
     bp__candidates_forked();
     bp__needs_forked();
@@ -63,7 +63,7 @@ static void after_in_child(void) {
  * wait for the pool's mutex. */
 static void watch(void) {
     bp__fork_count();
-    pthread_atfork(before, after, after_in_child);
+    pthread_atfork(before_fork, after_fork, after_in_child);
 }
 
 void bp__fork_watch(void) {

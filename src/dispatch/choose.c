@@ -15,7 +15,7 @@ static bool is_before(const bp__offer *a, const bp__offer *b) {
 }
 
 /* Returns the first usable offer, by rank and cost, that matches `name` with quality `match` or more; -1: none. */
-static int cheapest(const bp__choice *choice, const char *name, int match) {
+static int cheapest_offer(const bp__choice *choice, const char *name, int match) {
     int best = -1;
     for (int i = 0; i < choice->count; i++) {
         const bp__offer *o = &choice->offers[i];
@@ -53,7 +53,7 @@ static int best_match(const bp__choice *choice, const char *name) {
 
 static void decide_by_cost(bp__choice *choice, const bp_problem *problem) {
     int open = 0;
-    const int fastest = cheapest(choice, NULL, 0);
+    const int fastest = cheapest_offer(choice, NULL, 0);
     choice->chosen = bp__choice_build(choice, fastest);
     for (int i = 0; i < choice->count; i++) {
         open += bp__offer_is_usable(&choice->offers[i]);
@@ -223,7 +223,7 @@ static void fall_back(bp__choice *choice, const bp_problem *problem, const char 
 /* Returns the cheapest usable counterpart in the family; -1 if there is none. */
 static int counterpart(const bp__choice *choice, int wanted) {
     const char *family = family_of(choice, wanted);
-    return family ? cheapest(choice, family, 1) : -1;
+    return family ? cheapest_offer(choice, family, 1) : -1;
 }
 
 static bool is_preferable(const bp_problem *problem) {
@@ -244,7 +244,7 @@ static void decide(bp__choice *choice, const bp_problem *problem) {
     }
     int wanted = best_match(choice, preferred);
     int quality = wanted < 0 ? 1 : bp__name_matches(preferred, choice->offers[wanted].candidate, NULL);
-    choice->chosen = cheapest(choice, preferred, quality);
+    choice->chosen = cheapest_offer(choice, preferred, quality);
     bool exact = choice->chosen >= 0;
     choice->chosen = exact ? choice->chosen : counterpart(choice, wanted);
     if (choice->chosen < 0) {

@@ -33,7 +33,7 @@ static bool make_key(bp__operation *o) {
     return true;
 }
 
-static inline bool apart(const bp__operation *o, const bp__slot *s, int i, int j) {
+static inline bool are_apart(const bp__operation *o, const bp__slot *s, int i, int j) {
     const DLTensor *x = o->tensors[i], *y = o->tensors[j];
     if (!x || !y) {
         return true;
@@ -53,7 +53,7 @@ static bool addresses_good(const bp__operation *o, const bp__slot *s) {
     }
     for (int j = o->inputs; j < o->count; j++) {
         for (int i = 0; i < j; i++) {
-            if (!(o->in_place >> i & 1) && !apart(o, s, i, j)) {
+            if (!(o->in_place >> i & 1) && !are_apart(o, s, i, j)) {
                 return false;
             }
         }

@@ -246,8 +246,8 @@ static void keep(plan_cache *cache, bp_plan **plan, const bp__plan_key *key, uin
     }
 }
 
-static bp_status get(plan_cache *cache, bp_plan **plan, const bp__plan_key *key, bp__plan_maker make,
-                     const void *context, bool *fresh) {
+static bp_status get_plan(plan_cache *cache, bp_plan **plan, const bp__plan_key *key, bp__plan_maker make,
+                          const void *context, bool *fresh) {
     BP__UNCANCELLED;
     uint64_t hash = bp__hash(key->bytes, key->size);
     int64_t most = limit_of(cache);
@@ -283,12 +283,12 @@ static bp_status make_for_problem(bp_plan **plan, const bp__plan_key *key, const
 bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh) {
     bp__plan_key key = {problem, bp__problem_size(problem)};
     plan_cache *cache = cache_of(bp__family_of(problem)->cache, problem->place);
-    return get(cache, plan, &key, make_for_problem, problem, fresh);
+    return get_plan(cache, plan, &key, make_for_problem, problem, fresh);
 }
 
 bp_status bp__cache_get_composed(bp_plan **plan, int32_t place, const bp__plan_key *key, bp__plan_maker make,
                                  const void *context, bool *fresh) {
-    return get(cache_of(BP__CACHE_GENERAL, place), plan, key, make, context, fresh);
+    return get_plan(cache_of(BP__CACHE_GENERAL, place), plan, key, make, context, fresh);
 }
 
 /* Evicts plans above the limit first, because the limit may have changed. */

@@ -21,7 +21,7 @@
 
 /* ---- Texts ---- */
 
-static int same(const char *a, const char *b) {
+static int same_text(const char *a, const char *b) {
     while (*a && *a == *b) {
         a++;
         b++;
@@ -66,7 +66,7 @@ static void read_symbols(const struct link_map *map, symbols *s) {
 
 static int defines_at(const symbols *s, uint32_t index, const char *name) {
     const Elf64_Sym *symbol = &s->table[index];
-    return symbol->st_shndx != SHN_UNDEF && same(s->strings + symbol->st_name, name);
+    return symbol->st_shndx != SHN_UNDEF && same_text(s->strings + symbol->st_name, name);
 }
 
 static const Elf64_Sym *find_gnu(const symbols *s, const char *name) {

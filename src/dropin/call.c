@@ -18,11 +18,11 @@ static const unsigned char kinds[] = {
 #undef X
 };
 
-static uint64_t at(const bp__dropin_frame *frame, int index, bool wide) {
+static uint64_t value_at_address(const bp__dropin_frame *frame, int index, bool wide) {
     return (uint64_t)bp__dropin_integer(bp__dropin_address(frame, index), wide);
 }
 
-static uint64_t in(const bp__dropin_frame *frame, int index, bool wide) {
+static uint64_t register_value(const bp__dropin_frame *frame, int index, bool wide) {
     uint64_t word = frame->integers[index];
     return wide ? word : (uint64_t)(int64_t)(int32_t)(uint32_t)word;
 }
@@ -31,19 +31,19 @@ static uint64_t size_of(const bp__dropin_slot *slot, const bp__dropin_frame *fra
     bool wide = bp__dropin_wide(slot);
     switch ((kind)kinds[bp__dropin_routine(slot)]) {
     case f_gemm:
-        return at(frame, 2, wide) * at(frame, 3, wide) * at(frame, 4, wide);
+        return value_at_address(frame, 2, wide) * value_at_address(frame, 3, wide) * value_at_address(frame, 4, wide);
     case f_gemv:
-        return at(frame, 1, wide) * at(frame, 2, wide);
+        return value_at_address(frame, 1, wide) * value_at_address(frame, 2, wide);
     case c_gemm:
-        return in(frame, 3, wide) * in(frame, 4, wide) * in(frame, 5, wide);
+        return register_value(frame, 3, wide) * register_value(frame, 4, wide) * register_value(frame, 5, wide);
     case c_gemv:
-        return in(frame, 2, wide) * in(frame, 3, wide);
+        return register_value(frame, 2, wide) * register_value(frame, 3, wide);
     case f_first_two:
-        return at(frame, 0, wide) * at(frame, 1, wide);
+        return value_at_address(frame, 0, wide) * value_at_address(frame, 1, wide);
     case f_first:
-        return at(frame, 0, wide) * at(frame, 0, wide);
+        return value_at_address(frame, 0, wide) * value_at_address(frame, 0, wide);
     default:
-        return at(frame, 1, wide) * at(frame, 1, wide);
+        return value_at_address(frame, 1, wide) * value_at_address(frame, 1, wide);
     }
 }
 

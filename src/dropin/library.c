@@ -175,7 +175,7 @@ static void make_ranks(ranking *made) {
 }
 
 /* Returns the order, or NULL without memory. Threads that need it at once each make it, and one is kept. */
-static ranking *current(void) {
+static ranking *current_ranking(void) {
     ranking *now = __atomic_load_n(&ranked, __ATOMIC_ACQUIRE);
     ranking *made = now ? NULL : calloc(1, sizeof *made);
     if (!made) {
@@ -190,17 +190,17 @@ static ranking *current(void) {
 }
 
 bool bp__dropin_library_exists(int rank_wanted) {
-    const ranking *order = current();
+    const ranking *order = current_ranking();
     return order && rank_wanted < order->count;
 }
 
 const bp__dropin_library *bp__dropin_library_at(int rank_wanted) {
-    ranking *order = current();
+    ranking *order = current_ranking();
     return order && rank_wanted < order->count ? open_entry(&order->libraries[rank_wanted]) : NULL;
 }
 
 const char *bp__dropin_library_id(int rank_wanted) {
-    return current()->libraries[rank_wanted].name;
+    return current_ranking()->libraries[rank_wanted].name;
 }
 
 /* ---- Routines ---- */

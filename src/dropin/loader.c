@@ -36,7 +36,7 @@ static bool holds(const pthread_mutex_t *lock, int thread) {
            (lock->__data.__kind & 3) == PTHREAD_MUTEX_RECURSIVE_NP;
 }
 
-static void nothing(void) {
+static void do_nothing(void) {
 }
 
 /* The loader calls this with its lock held, so that no other thread is here. */
@@ -51,7 +51,7 @@ __attribute__((used)) static void (*find_mutex(void))(void) { /* clang does not 
         }
     }
     __atomic_store_n(&mutex, count == 1 ? found : NULL, __ATOMIC_RELEASE);
-    return nothing;
+    return do_nothing;
 }
 
 #define NAME "bp_dropin_find_loader_mutex"

@@ -143,7 +143,7 @@ static void add_unusable(const bp__dropin_api *api, char *text, size_t size) {
 }
 
 /* Ends the process as the loader does when it does not find a symbol, because the routine has no way to report that. */
-static void missing(const bp__dropin_slot *slot) {
+static void end_without_routine(const bp__dropin_slot *slot) {
     const char *why, *name = bp__dropin_names[bp__dropin_routine(slot)];
     const bp__dropin_api *api = bp__dropin_backplane(&why);
     const char *failure = api ? bp__dropin_library_failure() : why;
@@ -171,7 +171,7 @@ static void missing(const bp__dropin_slot *slot) {
 void bp__dropin_choose(const bp__dropin_slot *slot, bp__dropin_target *target) {
     int routine = bp__dropin_routine(slot);
     if (!bp__dropin_fftw(routine, bp__dropin_policy_get()->library, target)) {
-        missing(slot);
+        end_without_routine(slot);
     }
 }
 
@@ -191,7 +191,7 @@ void bp__dropin_choose(const bp__dropin_slot *slot, bp__dropin_target *target) {
             }
         }
     }
-    missing(slot);
+    end_without_routine(slot);
 }
 
 #endif

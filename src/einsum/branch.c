@@ -181,7 +181,7 @@ static bool worth_it(branching *s, int depth, double cost) {
     return true;
 }
 
-static void go(branching *s, int depth, double cost) {
+static void branch_from(branching *s, int depth, double cost) {
     size_t from = s->option_count;
     if (depth == s->net->terms - 1) {
         s->best_cost = cost;
@@ -203,7 +203,7 @@ static void go(branching *s, int depth, double cost) {
         double with = bp__goal_join(s->goal, cost, step_cost(s, &f, o.a, o.b));
         if (worth_it(s, depth + 1, with)) {
             step_forth(s, depth, o, &f);
-            go(s, depth + 1, with);
+            branch_from(s, depth + 1, with);
             step_back(s, o);
         }
     }
@@ -249,7 +249,7 @@ bp__outcome bp__branch(const bp__network *net, const bp__goal *goal, int width, 
     if (!begin(&s)) {
         return BP__NO_MEMORY;
     }
-    go(&s, 0, 0);
+    branch_from(&s, 0, 0);
     bp__free(s.memory);
     bp__free(s.options);
     *cost = s.best_cost;

@@ -36,7 +36,7 @@ typedef struct request {
     const int *output;
 } request;
 
-static void put(key *k, const void *bytes, size_t size) {
+static void add_bytes(key *k, const void *bytes, size_t size) {
     if (k->bytes && size > 0) {
         memcpy(k->bytes + k->size, bytes, size);
     }
@@ -44,15 +44,15 @@ static void put(key *k, const void *bytes, size_t size) {
 }
 
 static void put_int(key *k, int64_t value) {
-    put(k, &value, sizeof value);
+    add_bytes(k, &value, sizeof value);
 }
 
 static void put_search(key *k, const bp_einsum_search *s) {
     const int64_t numbers[] = {(int64_t)s->strategy, (int64_t)s->objective, s->memory_limit, s->trials,
                                (int64_t)s->seed,     (int64_t)s->dtype,     s->work};
-    put(k, numbers, sizeof numbers);
-    put(k, &s->factor, sizeof s->factor);
-    put(k, &s->seconds, sizeof s->seconds);
+    add_bytes(k, numbers, sizeof numbers);
+    add_bytes(k, &s->factor, sizeof s->factor);
+    add_bytes(k, &s->seconds, sizeof s->seconds);
 }
 
 static void put_question(key *k, const request *q) {
@@ -61,22 +61,22 @@ static void put_question(key *k, const request *q) {
     for (int i = 0; i < q->count; i++) {
         const bp_einsum_operand *o = &q->operands[i];
         put_int(k, o->ndim);
-        put(k, o->shape, (size_t)o->ndim * sizeof *o->shape);
+        add_bytes(k, o->shape, (size_t)o->ndim * sizeof *o->shape);
         if (!q->expression) {
             put_int(k, o->label_count);
-            put(k, o->labels, (size_t)o->label_count * sizeof *o->labels);
+            add_bytes(k, o->labels, (size_t)o->label_count * sizeof *o->labels);
         }
     }
     if (q->expression) {
-        put(k, q->expression, strlen(q->expression));
+        add_bytes(k, q->expression, strlen(q->expression));
     } else {
         put_int(k, q->output_count);
-        put(k, q->output, q->output_count > 0 ? (size_t)q->output_count * sizeof *q->output : 0);
+        add_bytes(k, q->output, q->output_count > 0 ? (size_t)q->output_count * sizeof *q->output : 0);
     }
 }
 
 /* Returns whether the arguments are valid enough to read them for a key. */
-static bool readable(const request *q) {
+static bool is_readable(const request *q) {
     bool fine = q->count >= 1 && q->count <= MOST_KEPT && q->operands && (q->output_count <= 0 || q->output);
     for (int i = 0; fine && i < q->count; i++) {
         const bp_einsum_operand *o = &q->operands[i];
@@ -90,7 +90,7 @@ static bool readable(const request *q) {
 static void make_key(key *k, const bp_einsum_search *search, const request *q) {
     k->bytes = NULL;
     k->size = 0;
-    if (search->strategy == BP_PATH_GIVEN || !readable(q)) {
+    if (search->strategy == BP_PATH_GIVEN || !is_readable(q)) {
         return;
     }
     put_search(k, search);

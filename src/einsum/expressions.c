@@ -54,7 +54,7 @@ typedef struct writer {
     void *memory;
 } writer;
 
-static bool has(const bp__einsum *e, int32_t dimension) {
+static bool has_dimension(const bp__einsum *e, int32_t dimension) {
     /* A dimension that broadcasts does not count as having the label. */
     return e->dim[dimension] == e->size[e->label[dimension]];
 }
@@ -81,7 +81,7 @@ static bool writer_begin(writer *w) {
     w->count = w->uses + labels;
     for (int t = 0; t < e->count; t++) {
         for (int32_t d = e->start[t]; d < e->start[t + 1]; d++) {
-            w->uses[e->label[d]] += has(e, d) && is_first(e, t, d);
+            w->uses[e->label[d]] += has_dimension(e, d) && is_first(e, t, d);
         }
     }
     for (int i = 0; i < e->output_ndim; i++) {
@@ -143,7 +143,7 @@ static void count_labels(writer *w, int32_t id) {
     const int32_t *labels = labels_of(w, id, &count);
     for (size_t i = 0; i < count; i++) {
         int32_t d = id < e->count ? e->start[id] + (int32_t)i : -1;
-        w->count[labels[i]] += d < 0 || (has(e, d) && is_first(e, id, d));
+        w->count[labels[i]] += d < 0 || (has_dimension(e, d) && is_first(e, id, d));
     }
 }
 

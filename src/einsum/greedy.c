@@ -58,7 +58,7 @@ static double gumbel(bp__greedy *g) {
 
 /* ---- The heap, smallest key first ---- */
 
-static bool before(const candidate *x, const candidate *y) {
+static bool is_before(const candidate *x, const candidate *y) {
     if (x->key != y->key) {
         return x->key < y->key;
     }
@@ -72,8 +72,8 @@ static void sift_down(candidate *heap, int64_t count, int64_t at) {
         if (child >= count) {
             break;
         }
-        child += child + 1 < count && before(&heap[child + 1], &heap[child]);
-        if (!before(&heap[child], &moved)) {
+        child += child + 1 < count && is_before(&heap[child + 1], &heap[child]);
+        if (!is_before(&heap[child], &moved)) {
             break;
         }
         heap[at] = heap[child];
@@ -84,7 +84,7 @@ static void sift_down(candidate *heap, int64_t count, int64_t at) {
 
 static void sift_up(candidate *heap, int64_t at) {
     candidate moved = heap[at];
-    while (at > 0 && before(&moved, &heap[(at - 1) / 2])) {
+    while (at > 0 && is_before(&moved, &heap[(at - 1) / 2])) {
         heap[at] = heap[(at - 1) / 2];
         at = (at - 1) / 2;
     }
@@ -215,7 +215,7 @@ static bool append_best(bp__greedy *g, int32_t id) {
             int32_t other = g->owner[list[i]];
             if (other > id && g->shared[other] >= 0) {
                 candidate c = pair_with(g, id, other);
-                best = before(&c, &best) ? c : best;
+                best = is_before(&c, &best) ? c : best;
             }
         }
         fits = append(g, best);
@@ -245,7 +245,7 @@ static bool push_result(bp__greedy *g, int32_t id) {
     for (int i = 0; fits && i < g->partners; i++) {
         candidate c = pair_with(g, id, g->partner[i]);
         if (g->params->narrow) {
-            best = before(&c, &best) ? c : best;
+            best = is_before(&c, &best) ? c : best;
         } else if (c.b >= 0) {
             fits = append(g, c);
             sift_up(g->heap, g->heap_count - 1);

@@ -27,7 +27,7 @@ const char *bp_path_objective_name(bp_path_objective objective) {
     return (int)objective >= 0 && (int)objective < BP__COUNT(objectives) ? objectives[objective] : "?";
 }
 
-static bp_status unknown(const char *what, const char *name, const char *const *list, int count) {
+static bp_status refuse_unknown(const char *what, const char *name, const char *const *list, int count) {
     bp__text known = {0};
     for (int i = 0; i < count; i++) {
         bp__text_addf(&known, "%s%s", i ? ", " : "", list[i]);
@@ -73,7 +73,7 @@ bp_status bp_path_strategy_from_name(const char *name, bp_path_strategy *strateg
             return BP_OK;
         }
     }
-    return unknown("strategy", name, strategies, BP__COUNT(strategies));
+    return refuse_unknown("strategy", name, strategies, BP__COUNT(strategies));
 }
 
 bp_status bp_path_objective_from_name(const char *name, bp_path_objective *objective, double *factor) {
@@ -91,7 +91,7 @@ bp_status bp_path_objective_from_name(const char *name, bp_path_objective *objec
             return BP_OK;
         }
     }
-    return unknown("objective", name, objectives, BP__COUNT(objectives));
+    return refuse_unknown("objective", name, objectives, BP__COUNT(objectives));
 }
 
 /* Sets strategy and trials from opt_einsum's settings if the caller gave none. If the settings disable opt_einsum, the

@@ -8,8 +8,8 @@
 
 /* ---- Texts that are made on first use ---- */
 
-static const char *once(_Atomic(char *) *place, void (*write)(bp__text *text, const bp_contraction_path *path),
-                        const bp_contraction_path *path) {
+static const char *written_once(_Atomic(char *) *place, void (*write)(bp__text *text, const bp_contraction_path *path),
+                                const bp_contraction_path *path) {
     char *there = atomic_load_explicit(place, memory_order_acquire);
     if (there) {
         return there;
@@ -169,18 +169,18 @@ static void write_json(bp__text *text, const bp_contraction_path *path) {
 
 /* ---- Public functions ---- */
 
-static bp_contraction_path *own(const bp_contraction_path *path) {
+static bp_contraction_path *writable_path(const bp_contraction_path *path) {
     return (bp_contraction_path *)(uintptr_t)path; /* to store texts that are made later */
 }
 
 const char *bp_contraction_path_expression(const bp_contraction_path *path) {
-    return path ? once(&own(path)->expression, write_expression, path) : "";
+    return path ? written_once(&writable_path(path)->expression, write_expression, path) : "";
 }
 
 const char *bp_contraction_path_text(const bp_contraction_path *path) {
-    return path ? once(&own(path)->text, write_report, path) : "";
+    return path ? written_once(&writable_path(path)->text, write_report, path) : "";
 }
 
 const char *bp_contraction_path_json(const bp_contraction_path *path) {
-    return path ? once(&own(path)->json, write_json, path) : "";
+    return path ? written_once(&writable_path(path)->json, write_json, path) : "";
 }

@@ -499,7 +499,7 @@ static bp__outcome search_within_limit(seeker *s, bool *proven) {
     return outcome;
 }
 
-static bp_status failed(const seeker *s, bp__outcome outcome, bool proven) {
+static bp_status report_outcome(const seeker *s, bp__outcome outcome, bool proven) {
     const char *name = bp_path_strategy_name(s->search->strategy);
     switch (outcome) {
     case BP__GAVE_UP:
@@ -559,7 +559,7 @@ bp_status bp__search(bp__found *found, const bp__network *net, const bp_einsum_s
     if (outcome != BP__FOUND) {
         bool proven = found->exact;
         found->exact = false;
-        return failed(&s, outcome, proven);
+        return report_outcome(&s, outcome, proven);
     }
     found->goal = goal_of_sums(&s);
     return BP_OK;

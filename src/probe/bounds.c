@@ -45,7 +45,7 @@ static bool open_ones(const number_type *type) {
     for (int operand = 0; operand < OPERANDS && enough; operand++) {
         char *region = guards_place(operand, REGION, true);
         for (int64_t i = 0; i < REGION / (type->is_double ? 8 : 4); i++) {
-            put(&real, region, i, 1);
+            put_number(&real, region, i, 1);
         }
     }
     return enough;
@@ -109,8 +109,8 @@ static void call_gemm(const bounded *b, const void *alpha, const void *beta, con
 /* Makes the call with the operands at both places. Returns whether it stayed within them. */
 static bool call_at_both(bounded *b, int64_t size_a, int64_t size_b, int64_t size_c) {
     double alpha[2], beta[2];
-    put(b->t->type, alpha, 0, (double)b->alpha);
-    put(b->t->type, beta, 0, (double)b->beta);
+    put_number(b->t->type, alpha, 0, (double)b->alpha);
+    put_number(b->t->type, beta, 0, (double)b->beta);
     for (int at_end = 0; at_end < 2 && b->access == GUARD_UNTOUCHED; at_end++) {
         (b->vector ? call_gemv : call_gemm)(b, alpha, beta, place(b, 0, size_a, at_end), place(b, 1, size_b, at_end),
                                             place(b, 2, size_c, at_end));

@@ -119,7 +119,7 @@ static void *new_factor(blas_call *c, double value, bool is_real) {
     const number_type type = {c->call.t->type->letter, c->call.t->type->is_double,
                               c->call.t->type->is_complex && !is_real};
     double *at = c->numbers[c->factors++];
-    put(&type, at, 0, value);
+    put_number(&type, at, 0, value);
     return at;
 }
 
@@ -127,7 +127,7 @@ static void *new_factor(blas_call *c, double value, bool is_real) {
 static void *new_rotation(blas_call *c) {
     static const double parameters[] = {-1, 1, 0.5, -0.5, 1};
     for (int i = 0; i < 5; i++) {
-        put(c->call.t->type, c->rotation, i, parameters[i]);
+        put_number(c->call.t->type, c->rotation, i, parameters[i]);
     }
     return c->rotation;
 }
@@ -314,7 +314,7 @@ static void write_ones(const number_type *type) {
     const number_type real = {type->letter, type->is_double, false};
     const int64_t size = type->is_double ? 8 : 4;
     for (int64_t i = 0; i < (int64_t)sizeof ones / size; i++) {
-        put(&real, ones, i, 1);
+        put_number(&real, ones, i, 1);
     }
     for (int region = 0; region < REGIONS; region++) {
         for (int at_end = 0; at_end < 2; at_end++) {

@@ -128,7 +128,7 @@ static const char *pattern_of(const number_type *type, matrix_kind kind) {
     const int64_t which = type - number_types;
     double *pattern = patterns[which][kind];
     for (int64_t i = 0; i < MOST_ELEMENTS && !made[which][kind]; i++) {
-        put(type, pattern, i, element(type, i % MOST_ROWS, i / MOST_ROWS, kind));
+        put_number(type, pattern, i, element(type, i % MOST_ROWS, i / MOST_ROWS, kind));
     }
     made[which][kind] = true;
     return (const char *)pattern;
@@ -145,7 +145,7 @@ static void *new_matrix(trial_call *c, int64_t rows, int64_t columns, matrix_kin
         memset(column + (size_t)rows * size, 0, j < columns - 1 ? (size_t)c->call.gap * size : 0);
     }
     if (kind == INDEFINITE && rows % 2) { /* the last row is a block of its own */
-        put(c->call.t->type, at, (rows - 1) * (c->call.ld + 1), 4);
+        put_number(c->call.t->type, at, (rows - 1) * (c->call.ld + 1), 4);
     }
     return at;
 }
@@ -155,7 +155,7 @@ static void *new_vector(trial_call *c, int64_t count, bool real) {
                               c->call.t->type->is_complex && !real};
     char *at = new_result(c, count, real);
     for (int64_t i = 0; i < count; i++) {
-        put(&type, at, i, 1);
+        put_number(&type, at, i, 1);
     }
     return at;
 }
@@ -182,13 +182,13 @@ static int work_of(char code) {
 }
 
 /* Returns a count that is enough for every routine, by LAPACK's documentation. */
-static int64_t enough(const trial_call *c) {
+static int64_t enough_work(const trial_call *c) {
     const int64_t most = larger(c->call.m, c->call.n);
     return 7 * most * most + 128 * (c->call.m + c->call.n + c->call.k) + 1024;
 }
 
 static int64_t work_count(const trial_call *c, int which) {
-    return c->work == ASKED_FOR && c->asked[which] > 0 ? c->asked[which] : enough(c);
+    return c->work == ASKED_FOR && c->asked[which] > 0 ? c->asked[which] : enough_work(c);
 }
 
 static void *new_work(trial_call *c, char code) {
@@ -206,10 +206,10 @@ static void read_answers(trial_call *c) {
     int64_t integers = 0;
     memcpy(&integers, c->answers[INTEGERS_WORK], (size_t)c->call.t->library->int_bits / 8);
     for (int which = 0; which < INTEGERS_WORK; which++) {
-        const double asked = creal(get(&real, c->answers[which], 0));
-        c->asked[which] = asked >= 1 && asked < (double)enough(c) ? (int64_t)ceil(asked) : 0;
+        const double asked = creal(get_number(&real, c->answers[which], 0));
+        c->asked[which] = asked >= 1 && asked < (double)enough_work(c) ? (int64_t)ceil(asked) : 0;
     }
-    c->asked[INTEGERS_WORK] = integers >= 1 && integers < enough(c) ? integers : 0;
+    c->asked[INTEGERS_WORK] = integers >= 1 && integers < enough_work(c) ? integers : 0;
 }
 
 /* ---- Calls ---- */
@@ -245,7 +245,7 @@ static void *new_matrix_of(trial_call *c, char code) {
 
 static void *new_number(trial_call *c, char code) {
     const number one = code == 'f' ? 1 : c->call.t->type->is_double ? 0x1p-52 : 0x1p-23;
-    put(c->call.t->type, c->numbers, 0, one);
+    put_number(c->call.t->type, c->numbers, 0, one);
     return c->numbers;
 }
 
@@ -302,7 +302,7 @@ static bool results_are_finite(const trial_call *c) {
         const number_type type = {c->call.t->type->letter, c->call.t->type->is_double,
                                   c->call.t->type->is_complex && !c->result[i].real};
         for (int64_t at = 0; at < c->result[i].count; at++) {
-            const number x = get(&type, c->result[i].at, at);
+            const number x = get_number(&type, c->result[i].at, at);
             if (!isfinite(creal(x)) || !isfinite(cimag(x))) {
                 return false;
             }

@@ -184,14 +184,14 @@ void run_checks(const subject *library, progress *state) {
 /* ---- Checks that have ended a child ---- */
 
 /* Before the first check and after the last one, any that has no rule of its own. */
-static int current(const progress *state) {
+static int current_check(const progress *state) {
     return state->check >= 0 && state->check < CHECKS ? checks[state->check] : BP_CHECK_LU;
 }
 
 void skip_unfinished(progress *state, bool accessed) {
-    if (accessed && current(state) == OTHERS_OF_BLAS) {
+    if (accessed && current_check(state) == OTHERS_OF_BLAS) {
         state->row++;
-    } else if (accessed && multiplies(current(state))) {
+    } else if (accessed && multiplies(current_check(state))) {
         state->type++;
     } else {
         state->check++;
@@ -201,7 +201,7 @@ void skip_unfinished(progress *state, bool accessed) {
 
 /* Reports the rest of the current check. The types that passed before the child ended have been reported. */
 void report_unfinished(const subject *library, progress *state, bool accessed, const char *how) {
-    const int check = current(state);
+    const int check = current_check(state);
     const bool bounds = accessed && multiplies(check);
     const uint64_t due = checks_due(library);
     char call[96];

@@ -313,7 +313,7 @@ static bool is_solved(const trial *t, const triangle *how, void *address) {
     make_triangle(t, how, factor);
     store(t, &a, ELEMENTS, factor, t->scale);
     fetch(t, &a, ELEMENTS, factor, 1 / t->scale);
-    put(t->type, &one, 0, 1);
+    put_number(t->type, &one, 0, 1);
     store(t, &b, ORDER * SIDES, t->sides, 1);
     ((type_of_trsm *)address)(&how->side, &how->uplo, &how->trans, &how->diag, rows, columns, &one, &a, &order, &b,
                               rows, 1, 1, 1, 1);

@@ -33,7 +33,7 @@ static char *guard_at(const region *r, int behind, int which) {
 
 static void fill(char *at) {
     for (int64_t i = 0; i < (int64_t)(page / (real.is_double ? 8 : 4)); i++) {
-        put(&real, at, i, INFINITY);
+        put_number(&real, at, i, INFINITY);
     }
 }
 

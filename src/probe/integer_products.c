@@ -19,11 +19,11 @@ typedef struct product {
     int a, b; /* the value of all elements unless `mixed` */
 } product;
 
-static int lowest(int type) {
+static int lowest_value(int type) {
     return type == BP__ONEDNN_U8 ? 0 : -128;
 }
 
-static int highest(int type) {
+static int highest_value(int type) {
     return type == BP__ONEDNN_U8 ? 255 : 127;
 }
 
@@ -33,7 +33,8 @@ static const int64_t sizes[][3] = {{1, 1, 1},     {3, 5, 7},    {70, 33, 41}, {6
                                    {9, 100, 601}, {1, 64, 256}, {40, 1, 70},  {1, 1, LONGEST}};
 
 static void fill(argument *x, const product *p, int value, int64_t count) {
-    const int choice[] = {lowest(x->type), highest(x->type), highest(x->type) - 1, 1, lowest(x->type) + 1};
+    const int choice[] = {lowest_value(x->type), highest_value(x->type), highest_value(x->type) - 1, 1,
+                          lowest_value(x->type) + 1};
     uint32_t state = 12345;
     for (int64_t i = 0; i < count; i++) {
         state = state * 1664525u + 1013904223u;
@@ -124,7 +125,8 @@ static outcome check_variant(const product *p, bool at_end) {
 }
 
 static outcome check_values(product *p, char how[MOST_TEXT]) {
-    const int pairs[][2] = {{highest(p->type), -128}, {lowest(p->type), -128}, {highest(p->type), 127}, {0, 0}};
+    const int pairs[][2] = {
+        {highest_value(p->type), -128}, {lowest_value(p->type), -128}, {highest_value(p->type), 127}, {0, 0}};
     for (int i = 0; i < 4; i++) {
         p->a = pairs[i][0];
         p->b = pairs[i][1];

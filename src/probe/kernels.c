@@ -32,8 +32,8 @@ typedef struct product {
 static any_kernel *kernel_of(any_dispatch *dispatch, const product *p, int64_t lda, int64_t ldb, int64_t ldc) {
     matrix factors[2]; /* alpha and beta in the product's type */
     const int flags = p->transposed ? BP__XSMM_FLAG_TRANS_B : BP__XSMM_FLAG_NONE, prefetch = BP__XSMM_PREFETCH_NONE;
-    put(p->type, &factors[0], 0, 1);
-    put(p->type, &factors[1], 0, p->adds);
+    put_number(p->type, &factors[0], 0, 1);
+    put_number(p->type, &factors[1], 0, p->adds);
     return dispatch(p->m, p->n, p->k, &lda, &ldb, &ldc, &factors[0], &factors[1], &flags, &prefetch);
 }
 
@@ -49,21 +49,21 @@ static bool is_right(any_kernel *kernel, const product *p, int64_t lda, int64_t 
     static matrix a, b, c;
     const double mark = 77, before = p->adds ? 9 : (double)NAN;
     for (int64_t i = 0; i < CAPACITY; i++) { /* also between the columns */
-        put(p->type, &a, i, (double)NAN);
-        put(p->type, &b, i, (double)NAN);
-        put(p->type, &c, i, mark);
+        put_number(p->type, &a, i, (double)NAN);
+        put_number(p->type, &b, i, (double)NAN);
+        put_number(p->type, &c, i, mark);
     }
     for (int64_t l = 0; l < p->k; l++) {
         for (int64_t i = 0; i < p->m; i++) {
-            put(p->type, &a, i + l * lda, of_a(i, l));
+            put_number(p->type, &a, i + l * lda, of_a(i, l));
         }
         for (int64_t j = 0; j < p->n; j++) {
-            put(p->type, &b, p->transposed ? j + l * ldb : l + j * ldb, of_b(l, j));
+            put_number(p->type, &b, p->transposed ? j + l * ldb : l + j * ldb, of_b(l, j));
         }
     }
     for (int64_t j = 0; j < p->n; j++) {
         for (int64_t i = 0; i < p->m; i++) {
-            put(p->type, &c, i + j * ldc, before);
+            put_number(p->type, &c, i + j * ldc, before);
         }
     }
     kernel(&a, &b, &c);
@@ -73,7 +73,7 @@ static bool is_right(any_kernel *kernel, const product *p, int64_t lda, int64_t 
         for (int64_t l = 0; l < p->k && i < p->m && j < p->n; l++) {
             expected += of_a(i, l) * of_b(l, j);
         }
-        if (!(creal(get(p->type, &c, at)) == expected)) {
+        if (!(creal(get_number(p->type, &c, at)) == expected)) {
             return false;
         }
     }

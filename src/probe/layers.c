@@ -157,7 +157,7 @@ static void step(const layer *l, int64_t d, const double *x, double *hidden, dou
     }
 }
 
-static bool near(const argument *a, int64_t at, double want) {
+static bool is_near(const argument *a, int64_t at, double want) {
     return !a || fabs(value(a, at) - want) <= 1e-5;
 }
 
@@ -178,12 +178,12 @@ static bool follow(const layer *l, int64_t d, int64_t item) {
         }
         step(l, d, x, hidden, cell);
         for (int64_t j = 0; j < l->outputs; j++) {
-            right = right && near(l->y, (row * l->directions + d) * l->outputs + j, hidden[j]);
+            right = right && is_near(l->y, (row * l->directions + d) * l->outputs + j, hidden[j]);
         }
     }
     for (int64_t j = 0; j < UNITS; j++) {
-        right = right && (j >= l->outputs || near(l->last_hidden, state + j, hidden[j])) &&
-                near(l->last_cell, unit + j, cell[j]);
+        right = right && (j >= l->outputs || is_near(l->last_hidden, state + j, hidden[j])) &&
+                is_near(l->last_cell, unit + j, cell[j]);
     }
     return right;
 }

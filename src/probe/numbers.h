@@ -30,7 +30,7 @@ static inline number times(number a, number b) {
     return make_number(creal(a) * creal(b) - cimag(a) * cimag(b), creal(a) * cimag(b) + cimag(a) * creal(b));
 }
 
-static inline void put(const number_type *type, void *array, int64_t index, number value) {
+static inline void put_number(const number_type *type, void *array, int64_t index, number value) {
     int64_t at = type->is_complex ? 2 * index : index;
     if (type->is_double) {
         ((double *)array)[at] = creal(value);
@@ -44,7 +44,7 @@ static inline void put(const number_type *type, void *array, int64_t index, numb
     }
 }
 
-static inline number get(const number_type *type, const void *array, int64_t index) {
+static inline number get_number(const number_type *type, const void *array, int64_t index) {
     int64_t at = type->is_complex ? 2 * index : index;
     double re = type->is_double ? ((const double *)array)[at] : (double)((const float *)array)[at];
     double im = !type->is_complex ? 0

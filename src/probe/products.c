@@ -30,7 +30,7 @@ typedef struct product {
 /* Returns element (i, j) of op(X); X is column-major with a leading dimension. */
 static double complex element(const number_type *type, const matrix *of, char op, int64_t leading, int64_t i,
                               int64_t j) {
-    double complex value = get(type, of, op == 'N' ? i + j * leading : j + i * leading);
+    double complex value = get_number(type, of, op == 'N' ? i + j * leading : j + i * leading);
     return op == 'C' ? conj(value) : value;
 }
 
@@ -38,7 +38,7 @@ static void fill(const number_type *type, matrix *of, unsigned seed) {
     memset(of, 0, sizeof *of);
     for (int64_t i = 0; i < MOST * MOST; i++) {
         seed = seed * 1103515245u + 12345u;
-        put(type, of, i, ((int)(seed >> 16) % 9 - 4) * 0.25 + ((int)(seed >> 20) % 7 - 3) * 0.5 * I);
+        put_number(type, of, i, ((int)(seed >> 16) % 9 - 4) * 0.25 + ((int)(seed >> 20) % 7 - 3) * 0.5 * I);
     }
 }
 
@@ -55,8 +55,8 @@ typedef void c_zgemm(int, int, int, int64_t, int64_t, int64_t, const void *, con
 static void call_fortran(void *address, const product *p, const matrix *a, int64_t lda, const matrix *b, int64_t ldb,
                          matrix *c, int64_t ldc) {
     matrix factors[2];
-    put(&p->type, &factors[0], 0, p->alpha);
-    put(&p->type, &factors[1], 0, p->beta);
+    put_number(&p->type, &factors[0], 0, p->alpha);
+    put_number(&p->type, &factors[1], 0, p->beta);
     ((fortran_gemm *)address)(&p->op_a, &p->op_b, &p->m, &p->n, &p->k, &factors[0], a, &lda, b, &ldb, &factors[1], c,
                               &ldc, 1, 1);
 }
@@ -71,8 +71,8 @@ static void call_c(void *address, const product *p, const matrix *a, int64_t lda
     int op_a = c_word(p->op_a), op_b = c_word(p->op_b);
     if (p->type.is_complex) {
         matrix factors[2];
-        put(&p->type, &factors[0], 0, p->alpha);
-        put(&p->type, &factors[1], 0, p->beta);
+        put_number(&p->type, &factors[0], 0, p->alpha);
+        put_number(&p->type, &factors[1], 0, p->beta);
         ((c_zgemm *)address)(COLUMN_MAJOR, op_a, op_b, p->m, p->n, p->k, &factors[0], a, lda, b, ldb, &factors[1], c,
                              ldc);
     } else if (p->type.is_double) {
@@ -92,7 +92,7 @@ static bool product_is_right(void *address, bool c_interface, const product *p) 
     fill(&p->type, &b, 2);
     fill(&p->type, &c, 3);
     for (int64_t i = 0; p->beta == 0 && i < p->m * p->n; i++) {
-        put(&p->type, &c, i, (double)NAN);
+        put_number(&p->type, &c, i, (double)NAN);
     }
     before = c;
     (c_interface ? call_c : call_fortran)(address, p, &a, lda, &b, ldb, &c, ldc);
@@ -104,9 +104,9 @@ static bool product_is_right(void *address, bool c_interface, const product *p) 
             }
             sum *= p->alpha;
             if (p->beta != 0) {
-                sum += p->beta * get(&p->type, &before, i + j * ldc);
+                sum += p->beta * get_number(&p->type, &before, i + j * ldc);
             }
-            if (!(cabs(get(&p->type, &c, i + j * ldc) - sum) <= tolerance)) {
+            if (!(cabs(get_number(&p->type, &c, i + j * ldc) - sum) <= tolerance)) {
                 return false;
             }
         }

@@ -133,13 +133,13 @@ void make_sample(trial *t, sample_kind kind) {
 
 void store(const trial *t, void *to, int64_t count, const number *from, double scale) {
     for (int64_t i = 0; i < count; i++) {
-        put(t->type, to, i, from[i] * scale);
+        put_number(t->type, to, i, from[i] * scale);
     }
 }
 
 void fetch(const trial *t, const void *from, int64_t count, number *to, double scale) {
     for (int64_t i = 0; i < count; i++) {
-        to[i] = get(t->type, from, i) * scale;
+        to[i] = get_number(t->type, from, i) * scale;
     }
 }
 

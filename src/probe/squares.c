@@ -79,7 +79,7 @@ static const char *check_driver(trial *t, driver which, int64_t m, int64_t n) {
     q.m = m;
     q.n = n;
     q.ld = ORDER;
-    put(t->type, &q.rcond, 0, t->type->is_double ? 0x1p-52 : 0x1p-23);
+    put_number(t->type, &q.rcond, 0, t->type->is_double ? 0x1p-52 : 0x1p-23);
     store(t, &q.a, m * n, t->general, t->scale);
     store(t, &q.b, ORDER * SIDES, t->sides, 1);
     if (which == GELS) {

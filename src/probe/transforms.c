@@ -69,7 +69,7 @@ static void store_side(const trial *t, const transform *x, array *to) {
     number_type real = *t->type;
     real.is_complex = x->kind != REAL_TO_COMPLEX;
     for (int i = 0; i < count_in(x); i++) {
-        put(&real, to, i, x->in[i] * t->scale);
+        put_number(&real, to, i, x->in[i] * t->scale);
     }
 }
 
@@ -78,7 +78,7 @@ static bool is_expected(const trial *t, const transform *x, const array *from) {
     number out[MOST];
     real.is_complex = x->kind != COMPLEX_TO_REAL;
     for (int i = 0; i < count_out(x); i++) {
-        out[i] = get(&real, from, i) / t->scale;
+        out[i] = get_number(&real, from, i) / t->scale;
     }
     return is_near(t, out, x->expected, count_out(x), norm_of(x->expected, x->n));
 }
@@ -242,7 +242,7 @@ static bool is_prime(int n) {
 static void put_impulses(const trial *t, int n, int signal, array *in) {
     memset(in, 0, sizeof *in);
     for (int i = 0; i < IMPULSES; i++) {
-        put(t->type, in, (5 * i * i + 3 * signal + 1) % n, t->general[IMPULSES * signal + i]);
+        put_number(t->type, in, (5 * i * i + 3 * signal + 1) % n, t->general[IMPULSES * signal + i]);
     }
 }
 
@@ -251,14 +251,14 @@ static bool differs(const trial *t, int n, const array *in, const array *out, do
     const long double turn = 2 * 3.14159265358979323846264338327950288L / n;
     double square = 0;
     for (int j = 0; j < n; j++) {
-        const number x = get(t->type, in, j);
+        const number x = get_number(t->type, in, j);
         square += creal(x) * creal(x) + cimag(x) * cimag(x);
     }
     for (int k = 0; k < n; k++) {
-        const number got = get(t->type, out, k);
+        const number got = get_number(t->type, out, k);
         long double re = creal(got), im = cimag(got);
         for (int j = 0; j < n; j++) {
-            const number x = get(t->type, in, j);
+            const number x = get_number(t->type, in, j);
             if (x != 0) {
                 const long double angle = turn * (long double)(j * k % n), c = cosl(angle), s = sinl(angle);
                 re -= (long double)creal(x) * c + (long double)cimag(x) * s;

@@ -106,7 +106,7 @@ static bool excludes(const reference_attention *a, int64_t item, int64_t query, 
 }
 
 /* What is multiplied with a weight: 0 if it is dropped. */
-static long double kept(const reference_attention *a, int64_t row, int64_t key) {
+static long double dropout_factor(const reference_attention *a, int64_t row, int64_t key) {
     const double p = a->call->dropout;
     if (!a->seed.data || p <= 0 || p >= 1) {
         return p >= 1 ? 0 : 1;
@@ -161,7 +161,7 @@ void reference_attention_row(reference_attention *a, int64_t row, number *output
     for (int64_t j = 0; j < keys_of(a, item); j++) {
         const double *v = a->tensor[VALUE].data + row_of(a, a->call->value, item, j);
         const bool excluded = excludes(a, item, row % a->queries, j);
-        const long double weight = excluded ? 0 : a->weight[j] * kept(a, row, j);
+        const long double weight = excluded ? 0 : a->weight[j] * dropout_factor(a, row, j);
         for (int64_t e = 0; e < a->value_size; e++) {
             const long double term = excluded ? 0 : weight * (long double)v[e];
             output[e].value += term;
@@ -200,7 +200,7 @@ static share share_of(const reference_attention *a, int64_t row, const double *v
         s.size += fabsl((long double)g[e] * (long double)o[e]);
         for (int64_t j = 0; j < a->keys && (a->rounding.weights > 0 || whole); j++) {
             const long double product =
-                (long double)g[e] * (long double)v[j * a->value_size + e] * a->weight[j] * kept(a, row, j);
+                (long double)g[e] * (long double)v[j * a->value_size + e] * a->weight[j] * dropout_factor(a, row, j);
             weighed += product;
             s.error += (long double)a->rounding.weights * fabsl(product);
         }
@@ -223,7 +223,7 @@ static void add_row(reference_attention *a, int64_t row, number *of[REFERENCE_AT
     weigh(a, row);
     const share shared = share_of(a, row, a->tensor[VALUE].data + at_v, g);
     for (int64_t j = 0; j < a->keys; j++) {
-        const long double w = a->weight[j], keep = kept(a, row, j);
+        const long double w = a->weight[j], keep = dropout_factor(a, row, j);
         const double *k = a->tensor[KEY].data + at_k + j * a->size,
                      *v = a->tensor[VALUE].data + at_v + j * a->value_size;
         long double slope = 0, size = shared.size;

@@ -137,7 +137,7 @@ static part part_of(const bp_linalg_call *call, char letter) {
     return GENERAL;
 }
 
-static number stored(const matrix *m, int64_t at) {
+static number stored_element(const matrix *m, int64_t at) {
     const double *e = m->data + at * m->parts;
     return (number){e[0], m->parts == 2 ? e[1] : 0};
 }
@@ -149,18 +149,18 @@ static number value_of(const matrix *m, int64_t i, int64_t j) {
     number x;
     switch (m->part) {
     case DIAGONAL:
-        return i == j ? stored(m, i) : zero;
+        return i == j ? stored_element(m, i) : zero;
     case LOWER:
     case UNIT_LOWER:
     case LDL_LOWER:
-        return i == j && m->part != LOWER ? one : j <= i ? stored(m, i * m->row + j) : zero;
+        return i == j && m->part != LOWER ? one : j <= i ? stored_element(m, i * m->row + j) : zero;
     case UPPER:
     case UNIT_UPPER:
-        return i == j && m->part == UNIT_UPPER ? one : j >= i ? stored(m, i * m->row + j) : zero;
+        return i == j && m->part == UNIT_UPPER ? one : j >= i ? stored_element(m, i * m->row + j) : zero;
     case LDL_BLOCKS: /* at most these elements */
-        return j == i || j + 1 == i ? stored(m, i * m->row + j) : zero;
+        return j == i || j + 1 == i ? stored_element(m, i * m->row + j) : zero;
     default:
-        x = stored(m, mirrored ? j * m->row + i : i * m->row + j);
+        x = stored_element(m, mirrored ? j * m->row + i : i * m->row + j);
         if (m->part != SYMMETRIC_LOWER) {
             x.im = mirrored ? -x.im : i == j && m->part != GENERAL ? 0 : x.im;
         }
@@ -198,7 +198,7 @@ static void multiply_by_ldl_lower(const matrix *m, bool adjoint, number *x) {
         x[other] = adjoint ? kept : x[other];
         for (int64_t i = last + 1; i < m->rows; i++) {
             for (int64_t c = first; c <= last; c++) {
-                number l = stored(m, i * m->row + c);
+                number l = stored_element(m, i * m->row + c);
                 l.im = adjoint && !m->symmetric ? -l.im : l.im;
                 add_product(adjoint ? &x[c] : &x[i], l, adjoint ? x[i] : x[c]);
             }
@@ -214,18 +214,18 @@ static void multiply_by_ldl_blocks(const matrix *m, const number *x, number *y) 
     memset(y, 0, (size_t)m->rows * sizeof *y);
     for (int64_t i = 0; i < m->rows; i++) {
         for (int64_t j = i + 1; j < m->rows; j++) {
-            add_product(&y[i], stored(m, i * m->row + j), x[j]);
+            add_product(&y[i], stored_element(m, i * m->row + j), x[j]);
         }
     }
     for (int64_t i = 0; i < m->rows; i++) {
         bool pair = m->pivots[i * m->pivot_stride] < 0 && i + 1 < m->rows;
-        add_product(&y[i], stored(m, i * (m->row + 1)), x[i]);
+        add_product(&y[i], stored_element(m, i * (m->row + 1)), x[i]);
         if (pair) {
-            number low = stored(m, (i + 1) * m->row + i), high = {low.re, m->symmetric ? low.im : -low.im};
+            number low = stored_element(m, (i + 1) * m->row + i), high = {low.re, m->symmetric ? low.im : -low.im};
             add_product(&y[i + 1], low, x[i]);
             add_product(&y[i], high, x[i + 1]);
             i++;
-            add_product(&y[i], stored(m, i * (m->row + 1)), x[i]);
+            add_product(&y[i], stored_element(m, i * (m->row + 1)), x[i]);
         }
     }
 }
@@ -459,7 +459,7 @@ static product read_side(const call_check *c, const char *text, size_t length, i
     return p;
 }
 
-static int64_t longest(const product *p) {
+static int64_t longest_side(const product *p) {
     int64_t most = 1;
     for (int i = 0; i < p->count; i++) {
         const matrix *m = &p->factors[i].m;
@@ -474,7 +474,7 @@ static bp_status check_item(const call_check *c, int64_t item, double *error) {
     for (const char *at = equations_of(c->rule, c->call); *at;) {
         size_t length = strcspn(at, ","), left = strcspn(at, "=");
         product a = read_side(c, at, left, item), b = read_side(c, at + left + 1, length - left - 1, item);
-        int64_t most = longest(&a) > longest(&b) ? longest(&a) : longest(&b);
+        int64_t most = longest_side(&a) > longest_side(&b) ? longest_side(&a) : longest_side(&b);
         number *space = malloc(5 * (size_t)most * sizeof *space);
         if (!space) {
             return BP_E_NO_MEMORY;

@@ -45,12 +45,12 @@ static int64_t weight_of(const norm *n, int64_t index) {
     return n->batch ? set_of(n, index) : n->channels ? index / n->inner % (n->groups * n->channels) : index % n->count;
 }
 
-static long double at(const wide_tensor *tensor, int64_t index, long double otherwise) {
+static long double element_or(const wide_tensor *tensor, int64_t index, long double otherwise) {
     return tensor->data ? (long double)tensor->data[index] : otherwise;
 }
 
 static long double deviation_of(const norm *n, const moments *m, int64_t index) {
-    return (at(&n->input, index, 0) - m->first) - m->rest;
+    return (element_or(&n->input, index, 0) - m->first) - m->rest;
 }
 
 /* ---- Statistics ---- */
@@ -59,9 +59,9 @@ static void compute_moments(const norm *n, int64_t set) {
     moments *m = &n->of[set];
     const long double count = (long double)n->count;
     long double sum = 0, squares = 0, around = 0;
-    m->first = n->centered && n->count > 0 ? at(&n->input, index_of(n, set, 0), 0) : 0;
+    m->first = n->centered && n->count > 0 ? element_or(&n->input, index_of(n, set, 0), 0) : 0;
     for (int64_t i = 0; i < n->count; i++) {
-        const long double x = at(&n->input, index_of(n, set, i), 0) - m->first;
+        const long double x = element_or(&n->input, index_of(n, set, i), 0) - m->first;
         sum += x;
         around += x * x;
     }
@@ -85,8 +85,8 @@ static void compute_moments(const norm *n, int64_t set) {
 
 /* Statistics that the call has. The deviations are inverse already, or variances. */
 static void take_moments(const norm *n, int64_t set, bool inverse) {
-    const long double deviation = at(&n->deviation, set, 1);
-    n->of[set] = (moments){.first = at(&n->mean, set, 0),
+    const long double deviation = element_or(&n->deviation, set, 1);
+    n->of[set] = (moments){.first = element_or(&n->mean, set, 0),
                            .variance = inverse ? 0 : deviation,
                            .inverse = inverse ? deviation : 1 / sqrtl(deviation + n->eps)};
 }
@@ -100,7 +100,8 @@ static void sum_set(const norm *n, int64_t set) {
     const long double e = n->batch ? 0 : (count + 8) * 0x1p-53L, error = e + 2 * m->inverse_error;
     for (int64_t i = 0; i < n->count; i++) {
         const int64_t index = index_of(n, set, i), weight = weight_of(n, index);
-        const long double y = at(&n->output, index, 0), d = n->batch ? y : y * at(&n->weight, weight, 1);
+        const long double y = element_or(&n->output, index, 0),
+                          d = n->batch ? y : y * element_or(&n->weight, weight, 1);
         const long double x = deviation_of(n, m, index) * m->inverse;
         m->sum += d / count;
         m->sum_size += fabsl(d) / count;
@@ -119,8 +120,9 @@ static void sum_set(const norm *n, int64_t set) {
 static reference_number input_gradient(void *user, int64_t index) {
     const norm *n = user;
     const moments *m = &n->of[set_of(n, index)];
-    const long double weight = at(&n->weight, weight_of(n, index), 1), scale = m->inverse * (n->batch ? weight : 1);
-    const long double d = at(&n->output, index, 0) * (n->batch ? 1 : weight);
+    const long double weight = element_or(&n->weight, weight_of(n, index), 1),
+                      scale = m->inverse * (n->batch ? weight : 1);
+    const long double d = element_or(&n->output, index, 0) * (n->batch ? 1 : weight);
     const long double x = deviation_of(n, m, index) * m->inverse;
     const long double mean = n->constant || !n->centered ? 0 : m->sum, slope = n->constant ? 0 : m->product;
     const long double terms = fabsl(d) + fabsl(mean) + fabsl(x * slope);
@@ -148,8 +150,8 @@ static reference_number bias_gradient(void *user, int64_t index) {
 static reference_number output(void *user, int64_t index) {
     const norm *n = user;
     const moments *m = &n->of[set_of(n, index)];
-    const long double scale = m->inverse * at(&n->weight, weight_of(n, index), 1);
-    const long double bias = at(&n->bias, weight_of(n, index), 0), normal = deviation_of(n, m, index) * scale;
+    const long double scale = m->inverse * element_or(&n->weight, weight_of(n, index), 1);
+    const long double bias = element_or(&n->bias, weight_of(n, index), 0), normal = deviation_of(n, m, index) * scale;
     const long double value = normal + bias, roundings = n->batch ? 4 : 8;
     const long double error = roundings * n->unit * (fabsl(normal) + fabsl(bias)) + m->inverse_error * fabsl(normal) +
                               m->mean_error * fabsl(scale);
@@ -169,7 +171,7 @@ static reference_number inverse_std(void *user, int64_t set) {
 /* Four roundings in f64, and the roundings of the statistic. */
 static reference_number running(const norm *n, const wide_tensor *old, int64_t set, long double statistic,
                                 long double error) {
-    const long double kept = (1 - n->momentum) * at(old, set, 0), added = n->momentum * statistic;
+    const long double kept = (1 - n->momentum) * element_or(old, set, 0), added = n->momentum * statistic;
     return (reference_number){kept + added, n->momentum * error + 4 * 0x1p-53L * (fabsl(kept) + fabsl(added))};
 }
 

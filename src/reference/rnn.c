@@ -31,18 +31,18 @@ number layer_product(const layer *l, number a, number b) {
 
 /* Limits the error of a number whose size, exact or computed, is at most `most`. Without it, bounds would be squared in
  * each step of a layer, and would soon be infinite. */
-static number within(number x, long double most) {
+static number with_error_limited(number x, long double most) {
     return (number){x.value, isnan(x.error) ? x.error : fminl(x.error, fabsl(x.value) + most)};
 }
 
 static number logistic(const layer *l, number x) {
     const long double value = 1 / (1 + expl(-x.value));
-    return within((number){value, x.error / 4 + 6 * value * l->unit}, 1);
+    return with_error_limited((number){value, x.error / 4 + 6 * value * l->unit}, 1);
 }
 
 number layer_tanh(const layer *l, number x) {
     const long double value = tanhl(x.value);
-    return within((number){value, x.error + 6 * fabsl(value) * l->unit}, 1);
+    return with_error_limited((number){value, x.error + 6 * fabsl(value) * l->unit}, 1);
 }
 
 /* ---- Steps ---- */
@@ -88,16 +88,17 @@ static number unit_after(const layer *l, int64_t taken, int64_t j) {
     if (l->mode == BP_RNN_LSTM) {
         const number i = gates[0] = logistic(l, whole_gate(l, 0, j)), f = gates[1] = logistic(l, whole_gate(l, 1, j)),
                      g = gates[2] = layer_tanh(l, whole_gate(l, 2, j)), o = gates[3] = logistic(l, whole_gate(l, 3, j));
-        l->cell[j] = within(layer_sum(l, layer_product(l, f, l->cell[j]), layer_product(l, i, g)),
-                            fabsl(layer_at(l, LAYER_CELL, first).value) + 2 * (long double)taken);
+        l->cell[j] = with_error_limited(layer_sum(l, layer_product(l, f, l->cell[j]), layer_product(l, i, g)),
+                                        fabsl(layer_at(l, LAYER_CELL, first).value) + 2 * (long double)taken);
         return layer_product(l, o, layer_tanh(l, l->cell[j]));
     }
     if (l->mode == BP_RNN_GRU) {
         const number r = gates[0] = logistic(l, whole_gate(l, 0, j)), z = gates[1] = logistic(l, whole_gate(l, 1, j));
         const number part = gates[3] = gate(l, 2, j, true);
         const number n = gates[2] = layer_tanh(l, layer_sum(l, gate(l, 2, j, false), layer_product(l, r, part)));
-        return within(layer_sum(l, n, layer_product(l, z, layer_sum(l, l->h[j], (number){-n.value, n.error}))),
-                      fabsl(layer_at(l, LAYER_HIDDEN, first).value) + 2);
+        return with_error_limited(
+            layer_sum(l, n, layer_product(l, z, layer_sum(l, l->h[j], (number){-n.value, n.error}))),
+            fabsl(layer_at(l, LAYER_HIDDEN, first).value) + 2);
     }
     const number sum = whole_gate(l, 0, j);
     return l->mode == BP_RNN_TANH ? layer_tanh(l, sum) : (number){sum.value < 0 ? 0 : sum.value, sum.error};

@@ -50,11 +50,11 @@ static number end(const layer *l, const total *t) {
     return (number){t->of.value, layer_error(l, t->of.error + rounding, t->size)};
 }
 
-static number exactly(double value) {
+static number exact_number(double value) {
     return (number){(long double)value, 0};
 }
 
-static number less(const layer *l, number a, number b) {
+static number subtracted(const layer *l, number a, number b) {
     return layer_sum(l, a, (number){-b.value, b.error});
 }
 
@@ -86,7 +86,7 @@ static number state_before(const gradients *g, int64_t i, int64_t column) {
     const layer *l = &g->l;
     const int64_t before = i > 0 ? layer_step(l, i - 1) : -1;
     return before < 0 || before >= layer_length(l) ? layer_at(l, LAYER_HIDDEN, state_of(l) * l->output + column)
-                                                   : exactly(g->output.data[layer_output(l, before) + column]);
+                                                   : exact_number(g->output.data[layer_output(l, before) + column]);
 }
 
 static void copy(number *to, const number *from, int64_t count) {
@@ -141,10 +141,10 @@ static void gru_slopes(gradients *g, int64_t i, int64_t j, number *slopes, numbe
     const layer *l = &g->l;
     const number *gate = g->saved + (i * l->hidden + j) * LAYER_GATES, by = g->by_state[j], r = gate[0], z = gate[1],
                  n = gate[2];
-    const number by_n = layer_product(l, layer_product(l, by, less(l, exactly(1), z)), tanh_slope(l, n));
+    const number by_n = layer_product(l, layer_product(l, by, subtracted(l, exact_number(1), z)), tanh_slope(l, n));
     slopes[j] = layer_product(l, layer_product(l, by_n, gate[3]), logistic_slope(l, r));
     slopes[l->hidden + j] =
-        layer_product(l, layer_product(l, by, less(l, state_before(g, i, j), n)), logistic_slope(l, z));
+        layer_product(l, layer_product(l, by, subtracted(l, state_before(g, i, j), n)), logistic_slope(l, z));
     slopes[2 * l->hidden + j] = by_n;
     recurrent[j] = slopes[j];
     recurrent[l->hidden + j] = slopes[l->hidden + j];
@@ -154,10 +154,10 @@ static void gru_slopes(gradients *g, int64_t i, int64_t j, number *slopes, numbe
 
 static void plain_slope(const gradients *g, int64_t step, int64_t j, number *slopes) {
     const layer *l = &g->l;
-    const number after = exactly(g->output.data[layer_output(l, step) + j]);
+    const number after = exact_number(g->output.data[layer_output(l, step) + j]);
     slopes[j] = l->mode == BP_RNN_TANH ? layer_product(l, g->by_state[j], tanh_slope(l, after))
                 : after.value > 0      ? g->by_state[j]
-                                       : exactly(0);
+                                       : exact_number(0);
 }
 
 /* Computes the gradient by the state before the projection. */
@@ -182,7 +182,7 @@ static void go_back(gradients *g, int64_t i) {
     const int64_t step = layer_step(l, i);
     number *slopes = g->slopes + row_of(l, step) * l->rows, *recurrent = g->recurrent + row_of(l, step) * l->rows;
     for (int64_t k = 0; k < l->output && g->by_output.data; k++) {
-        g->by_hidden[k] = layer_sum(l, g->by_hidden[k], exactly(g->by_output.data[layer_output(l, step) + k]));
+        g->by_hidden[k] = layer_sum(l, g->by_hidden[k], exact_number(g->by_output.data[layer_output(l, step) + k]));
     }
     unproject(g, step);
     for (int64_t j = 0; j < l->hidden; j++) {
@@ -211,10 +211,10 @@ static void compute_item(gradients *g) {
         compute_gates(g);
     }
     for (int64_t k = 0; k < l->output; k++) {
-        g->by_hidden[k] = g->by_final[0].data ? exactly(g->by_final[0].data[state_of(l) * l->output + k]) : zero;
+        g->by_hidden[k] = g->by_final[0].data ? exact_number(g->by_final[0].data[state_of(l) * l->output + k]) : zero;
     }
     for (int64_t j = 0; j < l->hidden; j++) {
-        g->by_cell[j] = g->by_final[1].data ? exactly(g->by_final[1].data[state_of(l) * l->hidden + j]) : zero;
+        g->by_cell[j] = g->by_final[1].data ? exact_number(g->by_final[1].data[state_of(l) * l->hidden + j]) : zero;
     }
     for (int64_t i = l->steps - 1; i >= 0; i--) {
         if (layer_step(l, i) < layer_length(l)) {
@@ -233,7 +233,7 @@ static number input_element(void *user, int64_t index) {
     const int64_t item = index / l->input % l->batch, step = index / l->input / l->batch, column = index % l->input;
     total t = {.terms = 0};
     if (l->lengths.data && step >= l->lengths.data[item]) {
-        return exactly(0);
+        return exact_number(0);
     }
     for (int64_t d = 0; d < l->directions; d++) {
         const number *slopes = g->slopes + ((d * l->steps + step) * l->batch + item) * l->rows;
@@ -276,7 +276,7 @@ static number state_factor(const gradients *g, int64_t i, int64_t column) {
 
 static number one_factor(const gradients *g, int64_t i, int64_t column) {
     (void)g, (void)i, (void)column;
-    return exactly(1);
+    return exact_number(1);
 }
 
 /* Element of the gradient by a weight, or by a bias, which has one column: rows of one direction after the other, with

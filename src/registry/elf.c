@@ -14,13 +14,13 @@
 /* The linker places this symbol at our own ELF header. The header describes what this process can load. */
 extern const ElfW(Ehdr) __ehdr_start __attribute__((visibility("hidden")));
 
-static bool inside(const bp__elf *elf, uint64_t offset, uint64_t length) {
+static bool is_inside(const bp__elf *elf, uint64_t offset, uint64_t length) {
     return offset <= elf->size && length <= elf->size - offset;
 }
 
 /* Returns the unsigned number of `width` bytes at a file offset; 0 if it is outside the file. */
 static uint64_t number_at(const bp__elf *elf, uint64_t offset, unsigned width) {
-    if (!inside(elf, offset, width)) {
+    if (!is_inside(elf, offset, width)) {
         return 0;
     }
     uint64_t value = 0;
@@ -61,7 +61,7 @@ static const char *string_at(const bp__elf *elf, uint64_t index) {
 
 static void read_notes(bp__elf *elf, uint64_t offset, uint64_t size) {
     static const char digits[] = "0123456789abcdef";
-    if (!inside(elf, offset, size)) {
+    if (!is_inside(elf, offset, size)) {
         return;
     }
     uint64_t end = offset + size;
@@ -118,7 +118,7 @@ static bool read_segments(bp__elf *elf, uint64_t *dynamic, uint64_t *dynamic_siz
     uint64_t entry = number_at(elf, elf->wide ? 54 : 42, 2);
     uint64_t count = number_at(elf, elf->wide ? 56 : 44, 2);
     *dynamic_size = 0;
-    if (entry < (elf->wide ? 56u : 32u) || !inside(elf, table, entry * count)) {
+    if (entry < (elf->wide ? 56u : 32u) || !is_inside(elf, table, entry * count)) {
         *why = "program headers outside the file";
         return false;
     }
@@ -128,9 +128,9 @@ static bool read_segments(bp__elf *elf, uint64_t *dynamic, uint64_t *dynamic_siz
         uint64_t offset = number_at(elf, at + (elf->wide ? 8 : 4), word(elf));
         uint64_t address = number_at(elf, at + (elf->wide ? 16 : 8), word(elf));
         uint64_t size = number_at(elf, at + (elf->wide ? 32 : 16), word(elf));
-        if (type == PT_LOAD && elf->load_count < BP__ELF_MAX_SEGMENTS && inside(elf, offset, size)) {
+        if (type == PT_LOAD && elf->load_count < BP__ELF_MAX_SEGMENTS && is_inside(elf, offset, size)) {
             elf->load[elf->load_count++] = (bp__elf_segment){address, offset, size};
-        } else if (type == PT_DYNAMIC && inside(elf, offset, size)) {
+        } else if (type == PT_DYNAMIC && is_inside(elf, offset, size)) {
             *dynamic = offset;
             *dynamic_size = size;
         } else if (type == PT_NOTE && elf->build_id[0] == 0) {
@@ -150,7 +150,7 @@ static uint64_t count_gnu_symbols(const bp__elf *elf) {
     uint64_t first = number_at(elf, elf->gnu_hash + 4, 4);
     uint64_t bloom = number_at(elf, elf->gnu_hash + 8, 4);
     uint64_t table = elf->gnu_hash + 16 + bloom * word(elf);
-    if (!inside(elf, table, buckets * 4)) {
+    if (!is_inside(elf, table, buckets * 4)) {
         return 0;
     }
     uint64_t last = 0;
@@ -162,7 +162,7 @@ static uint64_t count_gnu_symbols(const bp__elf *elf) {
         return first;
     }
     uint64_t chain = table + buckets * 4;
-    while (inside(elf, chain + (last - first) * 4, 4)) {
+    while (is_inside(elf, chain + (last - first) * 4, 4)) {
         if (number_at(elf, chain + (last - first) * 4, 4) & 1) {
             return last + 1;
         }
@@ -347,7 +347,7 @@ static bool find_gnu(const bp__elf *elf, const char *name, symbol *out) {
     for (; index < elf->symbol_count; index++) {
         uint64_t at = table + buckets * 4 + (index - first) * 4;
         uint32_t entry = (uint32_t)number_at(elf, at, 4);
-        if (!inside(elf, at, 4)) {
+        if (!is_inside(elf, at, 4)) {
             return false;
         }
         if ((entry | 1) == (hash | 1) && symbol_at(elf, index, out) && strcmp(out->name, name) == 0 &&
@@ -388,7 +388,7 @@ bool bp__elf_imports(const bp__elf *elf, const char *name) {
 uint64_t bp__elf_symbols_hash(const bp__elf *elf) {
     uint64_t size = elf->symbol_count * (elf->wide ? sizeof(Elf64_Sym) : sizeof(Elf32_Sym));
     uint64_t parts[2] = {0, 0};
-    if (elf->symbols && inside(elf, elf->symbols, size)) {
+    if (elf->symbols && is_inside(elf, elf->symbols, size)) {
         parts[0] = bp__hash(elf->bytes + elf->symbols, (size_t)size);
     }
     parts[1] = bp__hash(elf->bytes + elf->strings, (size_t)elf->strings_size);

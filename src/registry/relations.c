@@ -57,7 +57,7 @@ void bp__merge_copies(bp__search *search) {
     }
 }
 
-static bp__file *original(bp__file *file) {
+static bp__file *original_file(bp__file *file) {
     return file->same_as ? file->same_as : file;
 }
 
@@ -69,7 +69,7 @@ bp__file *bp__file_at(bp__search *search, const char *path) {
     bp__file_key key = bp__file_key_of(&facts);
     for (int i = 0; i < search->file_count; i++) {
         if (search->files[i].key.inode == key.inode && search->files[i].key.device == key.device) {
-            return original(&search->files[i]);
+            return original_file(&search->files[i]);
         }
     }
     return NULL;
@@ -95,7 +95,7 @@ static bp__file *resolve(bp__search *search, const bp__file *file, const char *n
     }
     for (int i = 0; i < search->file_count; i++) {
         if (bp__lines_have(search->files[i].loader_names, name)) {
-            return original(&search->files[i]);
+            return original_file(&search->files[i]);
         }
     }
     return NULL;
@@ -132,7 +132,7 @@ bp__file *bp__facade_target(bp__search *search, const bp__file *file, const char
     }
     /* BLIS's libblas.so.3 contains a complete BLIS, but exports only the BLAS names. */
     for (int i = 0; i < search->file_count; i++) {
-        bp__file *target = original(&search->files[i]);
+        bp__file *target = original_file(&search->files[i]);
         if (strcmp(target->facts.family, file->facts.family) == 0 && does_the_work_of(target, file) &&
             same_folder(target->path, file->path)) {
             return target;

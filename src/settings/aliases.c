@@ -13,23 +13,23 @@ typedef struct alias {
     bp__value (*read)(const char *const words[BP__MOST_WRITES]);
 } alias;
 
-static bool is(const char *word, const char *other) {
+static bool is_word(const char *word, const char *other) {
     return bp__text_equal(word, other);
 }
 
 static bp__value read_tf32(const char *const words[]) {
-    return is(words[0], "tf32") && (!words[1] || is(words[1], "tf32"));
+    return is_word(words[0], "tf32") && (!words[1] || is_word(words[1], "tf32"));
 }
 
 enum { HIGHEST, HIGH, MEDIUM };
 static bp__value read_matmul_precision(const char *const words[]) {
-    bool shorter = is(words[0], "tf32") || is(words[0], "bfx9") || is(words[1], "tf32");
-    return is(words[1], "bf16") ? MEDIUM : shorter ? HIGH : HIGHEST;
+    bool shorter = is_word(words[0], "tf32") || is_word(words[0], "bfx9") || is_word(words[1], "tf32");
+    return is_word(words[1], "bf16") ? MEDIUM : shorter ? HIGH : HIGHEST;
 }
 
 enum { MODE_DEFAULT, MODE_WARN, MODE_ERROR };
 static bp__value read_debug_mode(const char *const words[]) {
-    return is(words[0], "false") ? MODE_DEFAULT : is(words[1], "true") ? MODE_WARN : MODE_ERROR;
+    return is_word(words[0], "false") ? MODE_DEFAULT : is_word(words[1], "true") ? MODE_WARN : MODE_ERROR;
 }
 
 static const alias aliases[] = {
@@ -66,9 +66,9 @@ static bp__value value_of(bp_setting_id id, const char *word) {
     const bp__setting_entry *setting = bp__table_at(id);
     bp__value value = 0;
     if (setting->info.type == BP_SETTING_BOOL) {
-        return is(word, "true");
+        return is_word(word, "true");
     }
-    while ((int)value < setting->word_count - 1 && !is(setting->words[value], word)) {
+    while ((int)value < setting->word_count - 1 && !is_word(setting->words[value], word)) {
         value++;
     }
     return value;

@@ -19,7 +19,7 @@ static bool at_end(const bp__reader *reader) {
     return reader->at >= reader->size;
 }
 
-static char here(const bp__reader *reader) {
+static char next_character(const bp__reader *reader) {
     return reader->bytes[reader->at];
 }
 
@@ -28,17 +28,17 @@ static bool is_blank(char c) {
 }
 
 static bool at_separator(const bp__reader *reader) {
-    return at_end(reader) || here(reader) == '\n' || (reader->commas && here(reader) == ',');
+    return at_end(reader) || next_character(reader) == '\n' || (reader->commas && next_character(reader) == ',');
 }
 
 static void skip_blanks(bp__reader *reader) {
-    while (!at_end(reader) && is_blank(here(reader))) {
+    while (!at_end(reader) && is_blank(next_character(reader))) {
         reader->at++;
     }
 }
 
 static void skip_line(bp__reader *reader) {
-    while (!at_end(reader) && here(reader) != '\n') {
+    while (!at_end(reader) && next_character(reader) != '\n') {
         reader->at++;
     }
 }
@@ -47,10 +47,10 @@ static void skip_line(bp__reader *reader) {
 static void skip_between(bp__reader *reader) {
     while (!at_end(reader)) {
         skip_blanks(reader);
-        if (!at_end(reader) && here(reader) == '#') {
+        if (!at_end(reader) && next_character(reader) == '#') {
             skip_line(reader);
         } else if (!at_end(reader) && at_separator(reader)) {
-            reader->line += here(reader) == '\n';
+            reader->line += next_character(reader) == '\n';
             reader->at++;
         } else {
             return;
@@ -67,12 +67,12 @@ static const char *without_blanks(const char *start, const char *end) {
 
 static const char *read_name(bp__reader *reader, bp__entry *entry) {
     const char *start = reader->bytes + reader->at;
-    while (!at_separator(reader) && here(reader) != '=' && here(reader) != '#') {
+    while (!at_separator(reader) && next_character(reader) != '=' && next_character(reader) != '#') {
         reader->at++;
     }
     entry->name = start;
     entry->name_length = (size_t)(without_blanks(start, reader->bytes + reader->at) - start);
-    if (at_separator(reader) || here(reader) == '#') {
+    if (at_separator(reader) || next_character(reader) == '#') {
         return "'=' and a value are missing";
     }
     return entry->name_length == 0 ? "a name is missing before '='" : NULL;
@@ -90,26 +90,26 @@ static const char *read_quoted(bp__reader *reader, bp__entry *entry) {
     const char *fault = NULL;
     reader->at++;
     for (;; reader->at++) {
-        if (at_end(reader) || here(reader) == '\n') {
+        if (at_end(reader) || next_character(reader) == '\n') {
             return "the quote is not closed on its line";
         }
-        char c = here(reader);
+        char c = next_character(reader);
         if (c == '"') {
             break;
         }
         if (c == '\\') {
             reader->at++;
-            if (at_end(reader) || (here(reader) != '"' && here(reader) != '\\')) {
+            if (at_end(reader) || (next_character(reader) != '"' && next_character(reader) != '\\')) {
                 return "inside quotes, a backslash must be followed by a quote or a backslash";
             }
-            c = here(reader);
+            c = next_character(reader);
         }
         fault = fault ? fault : add_byte(entry, c);
     }
     reader->at++;
     entry->written_end = reader->bytes + reader->at;
     skip_blanks(reader);
-    if (!at_separator(reader) && here(reader) != '#') {
+    if (!at_separator(reader) && next_character(reader) != '#') {
         return "text follows the closing quote";
     }
     return fault;
@@ -117,7 +117,7 @@ static const char *read_quoted(bp__reader *reader, bp__entry *entry) {
 
 static const char *read_bare(bp__reader *reader, bp__entry *entry) {
     const char *fault = NULL;
-    while (!at_separator(reader) && here(reader) != '#') {
+    while (!at_separator(reader) && next_character(reader) != '#') {
         reader->at++;
     }
     entry->written_end = without_blanks(entry->written, reader->bytes + reader->at);
@@ -131,9 +131,9 @@ static const char *read_value(bp__reader *reader, bp__entry *entry) {
     reader->at++; /* skips the '=' */
     const char *start = reader->bytes + reader->at;
     skip_blanks(reader);
-    bool empty = at_separator(reader) || here(reader) == '#';
+    bool empty = at_separator(reader) || next_character(reader) == '#';
     entry->written = empty ? start : reader->bytes + reader->at; /* otherwise a new value would be written after a CR */
-    return !at_end(reader) && here(reader) == '"' ? read_quoted(reader, entry) : read_bare(reader, entry);
+    return !at_end(reader) && next_character(reader) == '"' ? read_quoted(reader, entry) : read_bare(reader, entry);
 }
 
 bool bp__reader_next(bp__reader *reader, bp__entry *entry) {
@@ -149,7 +149,7 @@ bool bp__reader_next(bp__reader *reader, bp__entry *entry) {
     if (!entry->fault) {
         entry->fault = read_value(reader, entry);
     }
-    if (entry->fault || (!at_end(reader) && here(reader) == '#')) {
+    if (entry->fault || (!at_end(reader) && next_character(reader) == '#')) {
         skip_line(reader);
     }
     entry->value[entry->value_length] = '\0';

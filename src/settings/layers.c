@@ -35,8 +35,8 @@ bp_status bp__layers_problem(bp__layers *layers, const char *format, ...) {
 }
 
 /* Stores a value; reports an invalid one as a problem. */
-static bp_status put(bp__layers *layers, bp_layer layer, bp_setting_id id, const char *text, size_t length,
-                     const char *where) {
+static bp_status put_value(bp__layers *layers, bp_layer layer, bp_setting_id id, const char *text, size_t length,
+                           const char *where) {
     bp__value value;
     const bp_setting_info *info = &bp__table_at(id)->info;
     if (info->flags & BP_SETTING_READ_ONLY) {
@@ -71,7 +71,7 @@ static bp_status put_entry(bp__layers *layers, bp_layer layer, const bp__entry *
                        : entry->fault ? bp__layers_problem(layers, "%s: %s", where.bytes, entry->fault)
                        : bp__find_setting(entry->name, entry->name_length, &id) != BP_OK
                            ? bp__layers_problem(layers, "%s: %s", where.bytes, bp_last_error())
-                           : put(layers, layer, id, entry->value, entry->value_length, where.bytes);
+                           : put_value(layers, layer, id, entry->value, entry->value_length, where.bytes);
     bp__text_free(&where);
     return status;
 }
@@ -111,7 +111,7 @@ static bp_status put_variable(bp__layers *layers, bp_setting_id id) {
         value = bp__env(name);
         value = value ? bp__alias_word(id, value) : NULL;
     }
-    return value ? put(layers, BP_LAYER_ENVIRONMENT, id, value, strlen(value), name) : BP_OK;
+    return value ? put_value(layers, BP_LAYER_ENVIRONMENT, id, value, strlen(value), name) : BP_OK;
 }
 
 /* Returns every variable that is read: first those derived from the names, then the aliases. */

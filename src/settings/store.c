@@ -33,7 +33,7 @@ void bp__settings_changed(void) {
     }
 }
 
-static bp_layer highest(bp_setting_id id) {
+static bp_layer highest_layer(bp_setting_id id) {
     int layer = BP_LAYER_PROCESS;
     while (layer > BP_LAYER_DEFAULT && !known.values[layer][id].set) {
         layer--;
@@ -43,7 +43,7 @@ static bp_layer highest(bp_setting_id id) {
 
 /* Returns the value in force without scopes. */
 static bp__stored of_process(bp_setting_id id, bp_layer *layer) {
-    *layer = highest(id);
+    *layer = highest_layer(id);
     return *layer == BP_LAYER_DEFAULT ? (bp__stored){true, bp__table_at(id)->default_value, ""}
                                       : known.values[*layer][id];
 }
@@ -156,7 +156,7 @@ bp__stored bp__in_force_itself(bp_setting_id id, bp_layer *layer) {
         return (bp__stored){true, node->options->values[id], node->options->text};
     }
     pthread_mutex_lock(&bp__settings_mutex);
-    *layer = highest(id);
+    *layer = highest_layer(id);
     bp__stored stored = known.values[*layer][id];
     pthread_mutex_unlock(&bp__settings_mutex);
     return *layer == BP_LAYER_DEFAULT ? bp__in_layer(id, BP_LAYER_DEFAULT) : stored;

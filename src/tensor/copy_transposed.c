@@ -92,7 +92,7 @@ static transpose_tile *tile_for(size_t item, bool conjugate) {
     }
 }
 
-static int64_t least(int64_t a, int64_t b) {
+static int64_t smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
@@ -101,7 +101,7 @@ enum { BLOCK = 4 * BP__TRANSPOSED_TILE };
 /* Returns the start of a tile or block. The last one is at least a whole tile. It may overlap the previous one and then
  * writes the same values again. */
 static int64_t start_of(int64_t at, int64_t size) {
-    return least(at, size - BP__TRANSPOSED_TILE);
+    return smaller(at, size - BP__TRANSPOSED_TILE);
 }
 
 static void copy_block(transpose_tile *tile, int64_t item, int64_t rows, int64_t columns, char *dst, int64_t dst_row,
@@ -120,9 +120,9 @@ void bp__copy_transposed(size_t item, int64_t rows, int64_t columns, char *dst, 
     transpose_tile *tile = tile_for(item, conjugate);
     int64_t size = (int64_t)item;
     for (int64_t j = 0; j < columns; j += BLOCK) {
-        int64_t column = start_of(j, columns), wide = least(columns - column, BLOCK);
+        int64_t column = start_of(j, columns), wide = smaller(columns - column, BLOCK);
         for (int64_t i = 0; i < rows; i += BLOCK) {
-            int64_t row = start_of(i, rows), high = least(rows - row, BLOCK);
+            int64_t row = start_of(i, rows), high = smaller(rows - row, BLOCK);
             copy_block(tile, size, high, wide, dst + (row * dst_row + column) * size, dst_row,
                        src + (row + column * src_column) * size, src_column);
         }

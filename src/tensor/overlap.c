@@ -63,7 +63,7 @@ static int64_t floor_div(int64_t a, int64_t b) {
 }
 
 /* Returns whether the steps from `at` on can reduce `distance` to less than one element. */
-static bool reachable(search *s, int at, int64_t distance) {
+static bool is_reachable(search *s, int at, int64_t distance) {
     if (distance + s->reach_high[at] <= -s->element || distance + s->reach_low[at] >= s->element) {
         return false;
     }
@@ -76,7 +76,7 @@ static bool reachable(search *s, int at, int64_t distance) {
     first = first < now->low ? now->low : first;
     last = last > now->high ? now->high : last;
     for (int64_t n = first; n <= last; n++) {
-        if (reachable(s, at + 1, distance + n * now->stride)) {
+        if (is_reachable(s, at + 1, distance + n * now->stride)) {
             return true;
         }
     }
@@ -106,5 +106,5 @@ bool bp__tensor_overlap(const DLTensor *a, const DLTensor *b) {
         s.reach_low[i] = s.reach_low[i + 1] + s.steps[i].low * s.steps[i].stride;
         s.reach_high[i] = s.reach_high[i + 1] + s.steps[i].high * s.steps[i].stride;
     }
-    return reachable(&s, 0, (int64_t)(bp__tensor_position(a) - bp__tensor_position(b)));
+    return is_reachable(&s, 0, (int64_t)(bp__tensor_position(a) - bp__tensor_position(b)));
 }

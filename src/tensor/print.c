@@ -96,7 +96,7 @@ static void write_element(const printer *p, const char *at, char *word) {
 /* ---- Walks ---- */
 
 /* How many elements of a dimension are shown at its beginning; those at its end are as many if *cut. */
-static int64_t shown(const printer *p, int dim, bool *cut) {
+static int64_t shown_at_edge(const printer *p, int dim, bool *cut) {
     const int64_t size = p->tensor->shape[dim];
     *cut = p->summary && size > 2 * (int64_t)p->options.edge;
     return *cut ? p->options.edge : size;
@@ -112,7 +112,7 @@ static void measure_all(printer *p, int dim, const char *at) {
         return;
     }
     bool cut;
-    const int64_t size = p->tensor->shape[dim], first = shown(p, dim, &cut);
+    const int64_t size = p->tensor->shape[dim], first = shown_at_edge(p, dim, &cut);
     for (int64_t i = 0; i < first; i++) {
         measure_all(p, dim + 1, step_to(p, dim, at, i));
     }
@@ -179,7 +179,7 @@ static void write_all(printer *p, int dim, const char *at) {
         return;
     }
     bool cut;
-    const int64_t size = p->tensor->shape[dim], first = shown(p, dim, &cut);
+    const int64_t size = p->tensor->shape[dim], first = shown_at_edge(p, dim, &cut);
     bp__text_add(&p->text, "[");
     p->column = dim + 1;
     for (int64_t i = 0; i < first; i++) {

@@ -47,7 +47,7 @@ static double rounded(bp_dtype dtype, double x) {
 
 /* The number with the fewest decimal digits that is the element after rounding to its type. For f64 the element itself,
  * unless it is subnormal: `precision` cuts its digits before that matters. */
-static double shortest(bp_dtype dtype, double x) {
+static double shortest_decimal(bp_dtype dtype, double x) {
     char text[64];
     const bool cut = dtype == BP_F64 && fabs(x) >= DBL_MIN;
     for (int more = 0; !cut && isfinite(x) && more < 9; more++) {
@@ -118,7 +118,7 @@ static double long_fixed(bp_dtype dtype) {
 }
 
 void bp__number_measure(bp__number_format *f, bp_dtype dtype, const char *at) {
-    const double x = shortest(dtype, load(dtype, at)), size = fabs(x);
+    const double x = shortest_decimal(dtype, load(dtype, at)), size = fabs(x);
     digits d;
     if (!isfinite(x)) {
         f->nonfinite = true;
@@ -166,7 +166,7 @@ static void fill(char *word, size_t *used, char c, int count) {
 }
 
 void bp__number_write(const bp__number_format *f, bp_dtype dtype, const char *at, char word[BP__NUMBER_LENGTH]) {
-    const double x = shortest(dtype, load(dtype, at));
+    const double x = shortest_decimal(dtype, load(dtype, at));
     if (!isfinite(x)) {
         const char *text = isnan(x) ? (f->sign ? "+nan" : "nan") : x < 0 ? "-inf" : f->sign ? "+inf" : "inf";
         bp__format(word, BP__NUMBER_LENGTH, "%*s", f->left + f->right + 1, text);

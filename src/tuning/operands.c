@@ -94,7 +94,7 @@ typedef struct random_numbers {
 #define SEED UINT64_C(0x9e3779b97f4a7c15)
 
 /* Returns a number in [-1, 1), by xorshift. */
-static double next(random_numbers *r) {
+static double next_random(random_numbers *r) {
     r->state ^= r->state << 13;
     r->state ^= r->state >> 7;
     r->state ^= r->state << 17;
@@ -150,7 +150,7 @@ static bool is_complex(bp_dtype dtype) {
 static void fill(char *memory, size_t size, bp_dtype dtype, double middle, double most, random_numbers *numbers) {
     const size_t step = bp_dtype_size(dtype) / (is_complex(dtype) ? 2 : 1);
     for (size_t at = 0; at + step <= size; at += step) {
-        const double number = next(numbers);
+        const double number = next_random(numbers);
         const uint64_t bits = dtype == BP_BOOL ? number < 0 : numbers->state;
         if (is_floating(dtype)) {
             store(memory + at, dtype, middle + most * number);
@@ -188,7 +188,7 @@ static void change_diagonals(const bp__trial_operand *o, char *memory, double va
 static void set_indices(const bp__trial_operand *o, char *memory, random_numbers *numbers) {
     bp__walk walk;
     for (bool more = bp__walk_begin(&walk, o); more; more = bp__walk_next(&walk, o, 0)) {
-        (void)next(numbers);
+        (void)next_random(numbers);
         bp__trial_store_index(o, memory, walk.at, (int64_t)(numbers->state % (uint64_t)o->limit));
     }
 }

@@ -9,7 +9,8 @@ from modules import MAY_INCLUDE
 # The helper program calls the routines that providers call, and shares their lists of these routines.
 LISTS_OF_FUNCTIONS = ("providers/blas/routines.h", "providers/lapack/routines.h", "providers/fftw/api.h", "providers/mkl/api.h", "providers/onednn/api.h",
                       "providers/xsmm/api.h")
-# Providers never include each other. Code that several of them share is in these modules.
+# Providers never include each other. Code that several of them share is in this header and these modules.
+SHARED_BY_ALL_PROVIDERS = "providers/least.h"
 SHARED_BY_PROVIDERS = {
     "providers/batch": ["providers/blas", "providers/fftw", "providers/lapack", "providers/mkl", "providers/native", "providers/xsmm"],
     "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl", "providers/onednn", "providers/xsmm"],
@@ -91,7 +92,8 @@ def wrong(path, quoted, name):
             return None
         if PEERS.get(folder) == name:
             return None
-        shared = module == "provider" and folder in SHARED_BY_PROVIDERS.get("/".join(name.split("/")[:2]), [])
+        sharing = SHARED_BY_PROVIDERS.get("/".join(name.split("/")[:2]), [])
+        shared = module == "provider" and (name == SHARED_BY_ALL_PROVIDERS or folder in sharing)
         return None if own or shared else "it may include only public headers and its own"
     if module == "probe" and name in LISTS_OF_FUNCTIONS:
         return None

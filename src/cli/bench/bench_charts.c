@@ -211,7 +211,7 @@ void chart_overhead(bp__text *out, const bench_report *report) {
 }
 
 /* Marks an error that is exactly 0 a factor of ten below the rounding unit: a logarithmic axis has no 0. */
-static double visible(double error, double bound) {
+static double visible_error(double error, double bound) {
     return error > 0 ? error : bound / 1e5;
 }
 
@@ -237,7 +237,7 @@ void chart_errors(bp__text *out, const bench_report *report, bp_dtype dtype) {
             int library = bench_library_index(report, c->results[i].library);
             if (c->results[i].error >= 0 && library >= 0 && library < SVG_MOST_SERIES) {
                 used[library] = true;
-                add_mark(row, library, visible(c->results[i].error, c->error_bound), false);
+                add_mark(row, library, visible_error(c->results[i].error, c->error_bound), false);
             }
         }
         add_mark(row, 0, c->error_bound, true);

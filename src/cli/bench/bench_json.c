@@ -6,7 +6,7 @@
 
 #define SCHEMA_VERSION 1
 
-static double known(double value) {
+static double number_or_null(double value) {
     return value > 0 ? value : NAN; /* written as null */
 }
 
@@ -27,7 +27,7 @@ static void machine_json(const bench_report *report) {
     for (int i = 0; i < report->bandwidth_count; i++) {
         json_open(NULL, '{');
         json_int("threads", report->bandwidths[i].threads);
-        json_number("gb_per_s", known(report->bandwidths[i].gb_per_s));
+        json_number("gb_per_s", number_or_null(report->bandwidths[i].gb_per_s));
         json_close();
     }
     json_close();
@@ -37,7 +37,7 @@ static void machine_json(const bench_report *report) {
         json_open(NULL, '{');
         json_text("dtype", bp_dtype_name(p->dtype));
         json_int("threads", p->threads);
-        json_number("gflops", known(p->gflops));
+        json_number("gflops", number_or_null(p->gflops));
         json_text("library", p->gflops > 0 ? p->library : NULL);
         json_close();
     }
@@ -91,14 +91,14 @@ static void case_json(const bench_case *c) {
     json_text("problem", c->problem);
     json_text("skipped", c->skipped);
     json_number("flops", c->flops);
-    json_number("bytes", known(c->bytes));
+    json_number("bytes", number_or_null(c->bytes));
     json_text("unit", bench_unit(c->operation));
     json_text("chosen", c->chosen >= 0 ? c->results[c->chosen].library : NULL);
     json_text("best", c->best >= 0 ? c->results[c->best].library : NULL);
-    json_number("ratio", known(c->ratio));
-    json_number("slowdown", known(c->slowdown));
+    json_number("ratio", number_or_null(c->ratio));
+    json_number("slowdown", number_or_null(c->slowdown));
     json_text("error_text", c->error_text);
-    json_number("error_bound", known(c->error_bound));
+    json_number("error_bound", number_or_null(c->error_bound));
     json_open("results", '[');
     for (int i = 0; i < c->count; i++) {
         result_json(&c->results[i]);

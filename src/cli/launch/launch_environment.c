@@ -181,7 +181,7 @@ static int set_joined(const char *variable, char *list) {
 }
 
 /* Returns what follows a file at the start of a list, or the whole list. */
-static const char *behind(const char *list, const char *file) {
+static const char *rest_of_list(const char *list, const char *file) {
     const size_t length = strlen(file);
     return strncmp(list, file, length) == 0 && strchr(": ", list[length]) ? list + length + (list[length] != '\0')
                                                                           : list;
@@ -213,9 +213,9 @@ static int set_preload(const launch_program *program, const char *file, launch_o
     const char *before = value_of("LD_PRELOAD");
     char *list = begin_with(file, before);
     launch_objects_find(program, list, objects);
-    if (objects->sanitizer && behind(list, objects->sanitizer) == list) {
+    if (objects->sanitizer && rest_of_list(list, objects->sanitizer) == list) {
         free(list);
-        char *rest = begin_with(file, behind(before, objects->sanitizer));
+        char *rest = begin_with(file, rest_of_list(before, objects->sanitizer));
         list = join(objects->sanitizer, rest);
         free(rest);
     }

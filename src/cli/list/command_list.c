@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *known(const char *text) {
+static const char *text_or_dash(const char *text) {
     return text[0] ? text : "-";
 }
 
@@ -38,11 +38,11 @@ static void add_row(cli_table *table, const bp_library_info *row) {
     /* No OpenMP runtime is probed, so the reason is left out. */
     bool tell = row->reason[0] && !(row->state == BP_LIBRARY_UNPROBED && (row->kinds & BP_LIB_OPENMP));
     cli_cell(table, CLI_STRONG, "%s", row->id);
-    cli_cell(table, CLI_PLAIN, "%s", known(row->version));
+    cli_cell(table, CLI_PLAIN, "%s", text_or_dash(row->version));
     cli_cell(table, CLI_PLAIN, "%s", offers);
     cli_cell(table, CLI_PLAIN, row->int_bits ? "%d" : "-", row->int_bits);
-    cli_cell(table, CLI_PLAIN, "%s", known(row->threading));
-    cli_cell(table, CLI_PLAIN, "%s", known(row->kernels));
+    cli_cell(table, CLI_PLAIN, "%s", text_or_dash(row->threading));
+    cli_cell(table, CLI_PLAIN, "%s", text_or_dash(row->kernels));
     cli_cell(table, state_style(row->state), "%s", bp_library_state_name(row->state));
     char *remark = remark_of(row);
     cli_cell(table, CLI_PLAIN, "%s%s%s%s", row->path[0] ? row->path : "(built in)", tell ? ": " : "",
@@ -223,8 +223,8 @@ static void print_providers(void) {
     bp_provider_info info = {.struct_size = sizeof info};
     for (int i = 0; bp_provider_at(i, &info); i++) {
         bool good = info.status == BP_OK;
-        cli_cell(table, CLI_STRONG, "%s", known(info.name));
-        cli_cell(table, CLI_PLAIN, "%s", known(info.version));
+        cli_cell(table, CLI_STRONG, "%s", text_or_dash(info.name));
+        cli_cell(table, CLI_PLAIN, "%s", text_or_dash(info.version));
         cli_cell(table, good ? CLI_GOOD : CLI_BAD, "%s", good ? "ok" : bp_status_name(info.status));
         cli_cell(table, CLI_PLAIN, "%s (%s)%s%s", info.description, info.path[0] ? info.path : "built in",
                  info.reason[0] ? ": " : "", info.reason);
@@ -241,7 +241,7 @@ static void print_backends(void) {
     bp_backend_info info = {.struct_size = sizeof info};
     for (int i = 0; bp_backend_at(i, &info); i++) {
         cli_cell(table, CLI_STRONG, "%s", info.name);
-        cli_cell(table, CLI_PLAIN, "%s", known(info.version));
+        cli_cell(table, CLI_PLAIN, "%s", text_or_dash(info.version));
         cli_cell(table, CLI_PLAIN, "%s", yes_no(info.built));
         cli_cell(table, CLI_PLAIN, "%s", yes_no(info.present));
         cli_cell(table, info.available ? CLI_GOOD : CLI_PLAIN, "%s", yes_no(info.available));

@@ -18,7 +18,7 @@ static char *size_text(uint64_t bytes) {
                                        : cli_format("%.1f GiB", (double)bytes / (1 << 30));
 }
 
-static const char *known(const char *text) {
+static const char *text_or_dash(const char *text) {
     return text[0] ? text : "-";
 }
 
@@ -30,8 +30,8 @@ static void add_row(cli_table *table, const bp_device_info *device) {
     cli_cell(table, CLI_PLAIN, "%s", memory);
     cli_cell(table, CLI_PLAIN, "%s%s%s", device->can & BP_DEVICE_CAN_F64 ? "f64 " : "",
              device->can & BP_DEVICE_CAN_F16 ? "f16 " : "", device->can & BP_DEVICE_CAN_MAP ? "map" : "");
-    cli_cell(table, CLI_PLAIN, "%s", known(device->driver));
-    cli_cell(table, CLI_PLAIN, "%s%s%s", device->reason[0] ? device->reason : known(device->name),
+    cli_cell(table, CLI_PLAIN, "%s", text_or_dash(device->driver));
+    cli_cell(table, CLI_PLAIN, "%s%s%s", device->reason[0] ? device->reason : text_or_dash(device->name),
              device->reason[0] || !device->platform[0] ? "" : ", ", device->reason[0] ? "" : device->platform);
     free(memory);
 }

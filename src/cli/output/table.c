@@ -59,7 +59,7 @@ cli_table *cli_table_new(const char *headers) {
     return table;
 }
 
-static int most(int a, int b) {
+static int wider(int a, int b) {
     return a > b ? a : b;
 }
 
@@ -73,9 +73,9 @@ void cli_cell(cli_table *table, cli_style style, const char *format, ...) {
     }
     table->cells = cli_grow(table->cells, (size_t)(table->count + 1) * sizeof *table->cells);
     int column = table->count % table->columns, width = cli_text_width(text), piece = cli_longest_piece(text);
-    table->natural[column] = most(width, table->natural[column]);
+    table->natural[column] = wider(width, table->natural[column]);
     piece = table->right[column] ? width : piece > MOST_LEAST ? MOST_LEAST : piece; /* numbers keep their units */
-    table->least[column] = column == 0 ? table->least[0] : most(piece, table->least[column]);
+    table->least[column] = column == 0 ? table->least[0] : wider(piece, table->least[column]);
     table->cells[table->count++] = (cell){text, style};
 }
 
@@ -101,7 +101,7 @@ static int cost_of(const cli_table *table, const cell *row, const layout *l) {
     int height[2] = {0, 0}, cost = is_overlong(row, l) ? 3 : 0;
     for (int i = is_overlong(row, l); i < table->columns; i++) {
         int lines = lines_of(row[i].text, l->width[i]);
-        height[l->below[i]] = most(height[l->below[i]], lines);
+        height[l->below[i]] = wider(height[l->below[i]], lines);
         cost += lines > 1 && i + 1 < table->columns;
     }
     return cost + height[0] + height[1];
@@ -186,7 +186,7 @@ static layout choose_layout(const cli_table *table) {
 static void print_cell(const cell *c, const char **at, int width, bool right, int *pending) {
     size_t next, length = cli_break(*at, width, &next);
     char *piece = cli_format("%.*s", (int)length, *at);
-    int padding = most(width - cli_text_width(piece), 0);
+    int padding = wider(width - cli_text_width(piece), 0);
     *at += next;
     *pending += right ? padding : 0;
     if (length > 0) {
@@ -231,7 +231,7 @@ static void print_row(const cli_table *table, const cell *row, const layout *l) 
 static void print_header(const cli_table *table, const layout *l) {
     print_row(table, table->header, l);
     if (cli_out_terminal()) {
-        int width = most(total_width(table, l, false), total_width(table, l, true));
+        int width = wider(total_width(table, l, false), total_width(table, l, true));
         for (int i = 0; i < width && i < cli_out_width(); i++) {
             fputs("\xe2\x94\x80", stdout);
         }

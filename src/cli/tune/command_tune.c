@@ -120,7 +120,7 @@ typedef struct session {
     int unkept; /* exit code if the file of records cannot be written */
 } session;
 
-static double now(void) {
+static double seconds_now(void) {
     struct timespec time;
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
@@ -310,7 +310,7 @@ static int measure_file(session *s, const char *path) {
         begin_tuning(s, list.count);
         for (int i = 0; i < list.count; i++) {
             cli_args words;
-            if (now() >= s->until) {
+            if (seconds_now() >= s->until) {
                 s->left++;
                 continue;
             }
@@ -385,7 +385,7 @@ static int tune(const cli_args *args) {
         return changed(to ? bp_tuning_export(to) : bp_tuning_import(other),
                        to ? "Exported the records to" : "Imported the records of", to ? to : other);
     }
-    session s = {.args = args, .until = seconds > 0 ? now() + (double)seconds : INFINITY};
+    session s = {.args = args, .until = seconds > 0 ? seconds_now() + (double)seconds : INFINITY};
     return from ? measure_file(&s, from) : measure_words(&s);
 }
 

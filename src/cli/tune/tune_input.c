@@ -22,7 +22,7 @@ void tune_list_free(tune_list *list) {
     *list = (tune_list){0};
 }
 
-static bool same(const tune_problem *p, char *const *words, int count) {
+static bool same_problem(const tune_problem *p, char *const *words, int count) {
     bool equal = p->count == count;
     for (int i = 0; equal && i < count; i++) {
         equal = strcmp(p->words[i], words[i]) == 0;
@@ -33,7 +33,7 @@ static bool same(const tune_problem *p, char *const *words, int count) {
 /* Takes ownership of the words. */
 static void add_input(tune_list *list, char **words, int count, double us) {
     for (int i = 0; i < list->count; i++) {
-        if (same(&list->problems[i], words, count)) {
+        if (same_problem(&list->problems[i], words, count)) {
             list->problems[i].total_us += us;
             free_words(words, count);
             return;

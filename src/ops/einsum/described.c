@@ -8,7 +8,7 @@ static bp_einsum_call call_of(const bp__einsum_arguments *given) {
                             .operands = given->operands};
 }
 
-static bp_status run(const bp_call *described, const bp_options *options, const void *given) {
+static bp_status run_call(const bp_call *described, const bp_options *options, const void *given) {
     const bp__einsum_arguments *arguments = given;
     const bp_einsum_call call = call_of(arguments);
     (void)described;
@@ -35,7 +35,7 @@ static bp_status result_shape(const void *given, bp__call_result *result) {
     return bp_einsum_shape(&call, &result->dtype, &result->ndim, result->shape);
 }
 
-static const bp__call_functions functions = {run, plan_call, explain_call};
+static const bp__call_functions functions = {run_call, plan_call, explain_call};
 
 const bp_call bp__einsum_call = {
     .info = {"einsum", "sums of products in Einstein's notation", sizeof(bp__einsum_arguments),

@@ -163,7 +163,7 @@ typedef struct key_writer {
     size_t size;
 } key_writer;
 
-static void put(key_writer *k, const void *bytes, size_t size) {
+static void add_bytes(key_writer *k, const void *bytes, size_t size) {
     if (k->bytes && size > 0) {
         memcpy(k->bytes + k->size, bytes, size);
     }
@@ -173,7 +173,7 @@ static void put(key_writer *k, const void *bytes, size_t size) {
 static void put_tensor(key_writer *k, const DLTensor *t) {
     int64_t strides[BP_MAX_NDIM];
     bp__tensor_strides(t, strides);
-    put(k, strides, (size_t)t->ndim * sizeof *strides);
+    add_bytes(k, strides, (size_t)t->ndim * sizeof *strides);
 }
 
 static bp_dtype type_of(const request *r) {
@@ -193,16 +193,16 @@ static void put_request(key_writer *k, const request *r, const bp__part_policies
                       (int32_t)type_of(r),
                       steps->count,
                       r->problem.place};
-    put(k, head, sizeof head);
-    put(k, policies, sizeof *policies);
-    put(k, e->start, ((size_t)e->count + 1) * sizeof *e->start);
-    put(k, e->label, dims * sizeof *e->label);
-    put(k, e->dim, dims * sizeof *e->dim);
-    put(k, e->size, (size_t)e->labels * sizeof *e->size);
-    put(k, e->name, (size_t)e->labels * sizeof *e->name);
-    put(k, e->output, (size_t)e->output_ndim * sizeof *e->output);
+    add_bytes(k, head, sizeof head);
+    add_bytes(k, policies, sizeof *policies);
+    add_bytes(k, e->start, ((size_t)e->count + 1) * sizeof *e->start);
+    add_bytes(k, e->label, dims * sizeof *e->label);
+    add_bytes(k, e->dim, dims * sizeof *e->dim);
+    add_bytes(k, e->size, (size_t)e->labels * sizeof *e->size);
+    add_bytes(k, e->name, (size_t)e->labels * sizeof *e->name);
+    add_bytes(k, e->output, (size_t)e->output_ndim * sizeof *e->output);
     for (int i = 0; i < steps->count; i++) {
-        put(k, &steps->step[i].id, sizeof steps->step[i].id);
+        add_bytes(k, &steps->step[i].id, sizeof steps->step[i].id);
     }
     for (int i = 0; i < e->count; i++) {
         put_tensor(k, r->call->operands[i]);

@@ -53,7 +53,7 @@ static int64_t magnitude(int64_t x) {
 
 /* Returns whether x comes before y. Kept dimensions come first, by their stride in C; the others by A, or by B if A
  * does not have them. */
-static bool before(const dim *x, const dim *y) {
+static bool is_before(const dim *x, const dim *y) {
     if (x->kept != y->kept) {
         return x->kept;
     }
@@ -79,7 +79,7 @@ static int arrange(dim *dims, const bp__axis *axes, int count) {
         const bp__axis *x = &axes[i];
         dim d = {x->size, {x->stride[0], x->stride[1], x->stride[2]}, x->kept};
         int at = used;
-        for (; at > 0 && before(&d, &dims[at - 1]); at--) {
+        for (; at > 0 && is_before(&d, &dims[at - 1]); at--) {
             dims[at] = dims[at - 1];
         }
         dims[at] = d;

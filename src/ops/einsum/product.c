@@ -173,11 +173,11 @@ typedef struct making {
     int slice; /* the axis of the loop; -1: no loop */
 } making;
 
-static bool has(const bp__axis *x, int operand) {
+static bool has_axis(const bp__axis *x, int operand) {
     return operand == BP__C ? x->kept : x->in[operand];
 }
 
-static int64_t closest(const bp__axis *axes, const bp__group *group, int operand) {
+static int64_t smallest_stride(const bp__axis *axes, const bp__group *group, int operand) {
     int64_t least = INT64_MAX;
     for (int i = 0; i < group->count; i++) {
         int64_t step = axes[group->at[i]].stride[operand];
@@ -192,7 +192,7 @@ static double lay_out(making *m, int operand) {
     const bp__product *g = &m->r->groups;
     const bp__group *rows = operand == BP__B ? &g->summed : &g->left,
                     *columns = operand == BP__A ? &g->summed : &g->right;
-    bool transposed = closest(m->p->axes, rows, operand) < closest(m->p->axes, columns, operand);
+    bool transposed = smallest_stride(m->p->axes, rows, operand) < smallest_stride(m->p->axes, columns, operand);
     const bp__group *groups[] = {&g->batch, transposed ? columns : rows, transposed ? rows : columns};
     return bp__axes_lay_out(m->axes, operand, groups, BP__COUNT(groups));
 }
@@ -234,7 +234,7 @@ static void choose_slice(making *m) {
 
 /* Returns the offset between two runs, in bytes; 0 for a tensor without the loop's axis. */
 static int64_t advance_of(const making *m, const bp__axis *axes, int operand) {
-    bool walks = m->slice >= 0 && has(&axes[m->slice], operand);
+    bool walks = m->slice >= 0 && has_axis(&axes[m->slice], operand);
     return walks ? axes[m->slice].stride[operand] * (int64_t)m->p->builder->element : 0;
 }
 
@@ -263,7 +263,7 @@ static bp_status add_copy(making *m, int operand, bp__place whole, const char *a
     int count = 0;
     int from = operand == BP__C ? BP__C : BP__A, to = operand == BP__C ? BP__A : BP__C;
     for (int i = 0; i < m->p->count; i++) {
-        if (i != m->slice && has(&m->axes[i], operand)) {
+        if (i != m->slice && has_axis(&m->axes[i], operand)) {
             bp__axis *x = &m->copied[count++];
             *x = (bp__axis){.size = m->axes[i].size, .in = {true, false}, .kept = true};
             x->stride[from] = m->p->axes[i].stride[operand];

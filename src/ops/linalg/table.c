@@ -47,7 +47,7 @@ static const bp_linalg_call *read_call(bp_linalg_call *own, const bp_call *descr
     return own;
 }
 
-static bp_status run(const bp_call *described, const bp_options *options, const void *given) {
+static bp_status run_call(const bp_call *described, const bp_options *options, const void *given) {
     bp_linalg_call own;
     const bp_linalg_call *call = read_call(&own, described, given);
     return call ? bp_linalg_run(options, call) : BP_E_ARGUMENT;
@@ -66,7 +66,7 @@ static bp_status explain_call(const bp_call *described, bp_explanation **explana
     return call ? bp_linalg_explain(explanation, options, call) : BP_E_ARGUMENT;
 }
 
-static const bp__call_functions functions = {run, plan_call, explain_call};
+static const bp__call_functions functions = {run_call, plan_call, explain_call};
 
 static bp_status result_shape(const void *given, bp__call_result *result) {
     bp_linalg_call own;

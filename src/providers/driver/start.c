@@ -96,7 +96,7 @@ static int threads_of(const bp__driver *driver, const bp__thread_setup *setup) {
 }
 
 /* Returns how many threads the library will start in the call. */
-static int missing(const bp__driver *driver, const bp__thread_setup *setup) {
+static int missing_threads(const bp__driver *driver, const bp__thread_setup *setup) {
     const int wanted = threads_of(driver, setup);
     if (!bp__driver_has_pool(driver)) {
         const int kept = driver->family->starts_in_calls ? 1 : kept_for_me(driver);
@@ -113,7 +113,7 @@ static int missing(const bp__driver *driver, const bp__thread_setup *setup) {
 }
 
 bool bp__driver_can_start(const bp__driver *driver, const bp__thread_setup *setup, int *count, int *error) {
-    *count = setup->starts ? missing(driver, setup) : 0;
+    *count = setup->starts ? missing_threads(driver, setup) : 0;
     *error = *count > 0 ? driver->host->threads_start_error(*count) : 0;
     return *error == 0;
 }

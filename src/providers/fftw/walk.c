@@ -62,7 +62,7 @@ typedef struct position {
 } position;
 
 /* Advances to the next row of the first `ndim` dimensions. Returns false after the last one. */
-static bool next(const bp__fftw_walk *walk, int ndim, position *at) {
+static bool next_row(const bp__fftw_walk *walk, int ndim, position *at) {
     for (int d = ndim - 1; d >= 0; d--) {
         at->from += walk->from[d];
         at->to += walk->to[d];
@@ -90,7 +90,7 @@ void bp__fftw_walk_copy(const bp_host *host, const bp__fftw_walk *walk, bp_dtype
         host->copy_matrix(dtype, rows, columns, (char *)to + at.to * size, row >= 0 ? walk->to[row] : 0,
                           column >= 0 ? walk->to[column] : 0, (const char *)from + at.from * size,
                           row >= 0 ? walk->from[row] : 0, column >= 0 ? walk->from[column] : 0, 0);
-    } while (next(walk, outer, &at));
+    } while (next_row(walk, outer, &at));
 }
 
 /* Scales one row of `n` elements of `parts` real numbers each. A contiguous row is scaled one vector at a time. */
@@ -126,5 +126,5 @@ void bp__fftw_walk_scale(const bp__fftw_walk *walk, bp_dtype dtype, void *to, do
         } else {
             scale_row_double(row, n, stride, parts, factor);
         }
-    } while (next(walk, outer, &at));
+    } while (next_row(walk, outer, &at));
 }

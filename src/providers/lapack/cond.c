@@ -8,7 +8,7 @@
 enum { A_VIEW, INVERSE_VIEW, AT_PIVOTS = BP__LAPACK_AT_MORE, AT_SUMS };
 
 /* Writes the result. As in NumPy, NaN of a finite matrix (0 / 0 for a zero matrix) becomes infinity. */
-static void put(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t info, double value) {
+static void put_condition(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t info, double value) {
     double cond = info != 0 ? NAN : isnan(value) ? INFINITY : value;
     bp__lapack_put(plan->real_type, item->operand[1], (bp_scalar){cond, 0});
 }
@@ -29,8 +29,8 @@ static bp_status run_values(const bp__lapack_plan *plan, bp__lapack_item *item, 
     }
     *info = bp__lapack_gesdd(plan, item, a, NULL, NULL);
     double largest = bp__lapack_value_of(plan, item, 0);
-    double smallest = bp__lapack_value_of(plan, item, bp__lapack_least(a->rows, a->columns) - 1);
-    put(plan, item, *info, plan->problem.of.linalg.order > 0 ? largest / smallest : smallest / largest);
+    double smallest = bp__lapack_value_of(plan, item, bp__least(a->rows, a->columns) - 1);
+    put_condition(plan, item, *info, plan->problem.of.linalg.order > 0 ? largest / smallest : smallest / largest);
     return BP_OK;
 }
 
@@ -94,7 +94,7 @@ static bp_status run_inverse(const bp__lapack_plan *plan, bp__lapack_item *item,
     if (bp__lapack_stops(plan, item)) {
         return BP_E_CANCELLED;
     }
-    put(plan, item, *info, isinf(of_inverse) ? INFINITY : norm * of_inverse);
+    put_condition(plan, item, *info, isinf(of_inverse) ? INFINITY : norm * of_inverse);
     return BP_OK;
 }
 

@@ -69,13 +69,13 @@ static product product_of_item(const bp__lapack_plan *plan, bp__lapack_item *ite
     return (product){.log = -INFINITY};
 }
 
-static int within(int64_t exponent) {
+static int limited_exponent(int64_t exponent) {
     return (int)(exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : exponent);
 }
 
 static bp_status run_det(const bp__lapack_plan *plan, bp__lapack_item *item, int64_t *info) {
     product p = product_of_item(plan, item, info);
-    int exponent = within(p.exponent);
+    int exponent = limited_exponent(p.exponent);
     if (*info == 0) {
         bp__lapack_put(plan->dtype, item->operand[1],
                        (bp_scalar){ldexp(p.value.re, exponent), ldexp(p.value.im, exponent)});

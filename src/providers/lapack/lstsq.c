@@ -112,9 +112,9 @@ static bp__lapack_needs needs_of_gelsd(int64_t least, int64_t most, int64_t k, b
     }
     bp__lapack_needs needs = {.integers = 3 * least * levels + 11 * least};
     if (is_complex) {
-        needs.work = 2 * least + bp__lapack_most(least * k, most);
-        needs.reals = 10 * least + 2 * least * leaf + 8 * least * levels + 3 * leaf * k +
-                      bp__lapack_most(wide, least * (1 + k) + 2 * k);
+        needs.work = 2 * least + bp__most(least * k, most);
+        needs.reals =
+            10 * least + 2 * least * leaf + 8 * least * levels + 3 * leaf * k + bp__most(wide, least * (1 + k) + 2 * k);
     } else {
         needs.work = 12 * least + 2 * least * leaf + 8 * least * levels + least * k + wide + most;
     }
@@ -122,25 +122,24 @@ static bp__lapack_needs needs_of_gelsd(int64_t least, int64_t most, int64_t k, b
 }
 
 static bp__lapack_needs needs_of(const bp_linalg_problem *l, bool is_complex) {
-    int64_t least = bp__lapack_least(l->m, l->n), most = bp__lapack_most(l->m, l->n), n = l->n;
-    int64_t k = bp__lapack_most(l->k, 1);
+    int64_t least = bp__least(l->m, l->n), most = bp__most(l->m, l->n), n = l->n;
+    int64_t k = bp__most(l->k, 1);
     switch (l->mode) {
     case BP_LSTSQ_GELS:
-        return (bp__lapack_needs){.work = least + bp__lapack_most(least, k)};
+        return (bp__lapack_needs){.work = least + bp__most(least, k)};
     case BP_LSTSQ_GELSD:
         return needs_of_gelsd(least, most, k, is_complex);
     case BP_LSTSQ_GELSS:
-        return (bp__lapack_needs){.work = 3 * least + bp__lapack_most(2 * least, bp__lapack_most(most, k)),
-                                  .reals = 5 * least};
+        return (bp__lapack_needs){.work = 3 * least + bp__most(2 * least, bp__most(most, k)), .reals = 5 * least};
     default:
-        return (bp__lapack_needs){.work = bp__lapack_most(least + 3 * n + 1, 2 * least + k) + least, .reals = 2 * n};
+        return (bp__lapack_needs){.work = bp__most(least + 3 * n + 1, 2 * least + k) + least, .reals = 2 * n};
     }
 }
 
-static double largest(const bp_problem *problem) {
+static double largest_workspace(const bp_problem *problem) {
     bool is_complex = problem->dtype == BP_C64 || problem->dtype == BP_C128;
     bp__lapack_needs needs = needs_of(&problem->of.linalg, is_complex);
-    return (double)bp__lapack_most(needs.work, bp__lapack_most(needs.reals, needs.integers));
+    return (double)bp__most(needs.work, bp__most(needs.reals, needs.integers));
 }
 
 /* ---- Residuals ---- */
@@ -205,7 +204,7 @@ static void write_residuals(const bp__lapack_plan *plan, const bp__lapack_item *
 static bp__lapack_view place_sides(bp__lapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     if (l->k == 0) {
-        return bp__lapack_scratch_matrix(plan, bp__lapack_most(l->m, l->n), 1);
+        return bp__lapack_scratch_matrix(plan, bp__most(l->m, l->n), 1);
     }
     return l->m > l->n ? bp__lapack_place_in_scratch(plan, 1, false, false) : bp__lapack_place(plan, 2, false);
 }
@@ -223,7 +222,7 @@ static bp_status prepare(bp__lapack_plan *plan) {
     }
     call_driver(plan, NULL, &query, &rank);
     bp__lapack_apply_query(plan, &needs, &result);
-    bp__lapack_reserve_values(plan, bp__lapack_least(l->m, l->n));
+    bp__lapack_reserve_values(plan, bp__least(l->m, l->n));
     plan->at[AT_PIVOTS] = bp__lapack_reserve(plan, l->n, plan->integer);
     bp__lapack_reserve_workspace(plan, &needs);
     return BP_OK;
@@ -253,7 +252,7 @@ static void write_results(const bp__lapack_plan *plan, const bp__lapack_item *it
         *(int64_t *)(void *)item->operand[RANK] = rank;
     }
     if (item->operand[S]) {
-        int64_t count = bp__lapack_least(l->m, l->n);
+        int64_t count = bp__least(l->m, l->n);
         bp__lapack_write(plan, item, S, count, 1, bp__lapack_values(plan, item), count);
     }
     if (item->operand[RESIDUALS]) {
@@ -290,7 +289,7 @@ static double work_factor(const bp_linalg_problem *problem) {
 
 /* A is reduced to two diagonals, and the iteration rotates the right sides too; gelss also rotates a matrix. */
 static double work_values(const bp_linalg_problem *problem) {
-    double least = (double)bp__lapack_least(problem->m, problem->n);
+    double least = (double)bp__least(problem->m, problem->n);
     double rotations = problem->mode == BP_LSTSQ_GELSS ? 6 * least * least * least : 0;
     return 2 * work_factor(problem) + rotations;
 }
@@ -304,7 +303,7 @@ static double work_values(const bp_linalg_problem *problem) {
                                               .prepare = prepare,                                                      \
                                               .run = run_lstsq,                                                        \
                                               .work = WORK,                                                            \
-                                              .largest = largest}
+                                              .largest = largest_workspace}
 OPERATION(by_gels, "gels", work_factor, 0.45, BP__LAPACK_gels);
 OPERATION(by_gelsy, "gelsy", work_factor, 0.25, BP__LAPACK_gelsy_real, BP__LAPACK_gelsy_complex, BP__LAPACK_gemm);
 OPERATION(by_gelsd, "gelsd", work_values, 0.2, BP__LAPACK_gelsd_real, BP__LAPACK_gelsd_complex);

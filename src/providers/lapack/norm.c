@@ -210,7 +210,7 @@ static bp_status prepare_sums(bp__lapack_plan *plan) {
     plan->letter[BY_ROWS] = by_rows;
     plan->letter[LETTER] = l->mode == BP_NORM_FRO ? 'F' : of_rows == by_rows ? 'O' : 'I';
     plan->view[A_VIEW] = bp__lapack_place(plan, 0, by_rows);
-    plan->at[AT_SUMS] = bp__lapack_reserve(plan, bp__lapack_most(l->m, l->n), sizeof(double));
+    plan->at[AT_SUMS] = bp__lapack_reserve(plan, bp__most(l->m, l->n), sizeof(double));
     return find_convention(plan);
 }
 
@@ -296,7 +296,7 @@ static bp_status run_values(const bp__lapack_plan *plan, bp__lapack_item *item, 
         return BP_OK;
     }
     *info = bp__lapack_gesdd(plan, item, a, NULL, NULL);
-    double norm = *info ? NAN : norm_of_values(plan, item, bp__lapack_least(a->rows, a->columns));
+    double norm = *info ? NAN : norm_of_values(plan, item, bp__least(a->rows, a->columns));
     bp__lapack_put(plan->real_type, item->operand[1], (bp_scalar){norm, 0});
     return BP_OK;
 }

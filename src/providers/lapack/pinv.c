@@ -59,7 +59,7 @@ static void multiply(const bp__lapack_plan *plan, const bp__lapack_item *item, c
 static bp_status prepare_general(bp__lapack_plan *plan) {
     place_result(plan);
     const bp__lapack_view *a = &plan->view[A_VIEW];
-    int64_t count = bp__lapack_least(a->rows, a->columns);
+    int64_t count = bp__least(a->rows, a->columns);
     plan->view[LEFT_VIEW] = bp__lapack_scratch_matrix(plan, a->rows, count);
     plan->view[RIGHT_VIEW] = bp__lapack_scratch_matrix(plan, count, a->columns);
     bp__lapack_prepare_gesdd(plan, a, &plan->view[LEFT_VIEW], &plan->view[RIGHT_VIEW]);
@@ -86,7 +86,7 @@ static bp_status run_general(const bp__lapack_plan *plan, bp__lapack_item *item,
 }
 
 static double work_general(const bp_linalg_problem *problem) {
-    double least = (double)bp__lapack_least(problem->m, problem->n);
+    double least = (double)bp__least(problem->m, problem->n);
     return bp__lapack_work_vectors(problem) + 2 * (double)problem->m * (double)problem->n * least;
 }
 

@@ -6,7 +6,7 @@
 enum { A_VIEW, Q_VIEW };
 
 static int64_t count_of(const bp__lapack_plan *plan) {
-    return bp__lapack_least(plan->problem.of.linalg.m, plan->problem.of.linalg.n);
+    return bp__least(plan->problem.of.linalg.m, plan->problem.of.linalg.n);
 }
 
 /* ---- The routines; with item NULL, a workspace query ---- */
@@ -44,7 +44,7 @@ static bp_status prepare(bp__lapack_plan *plan) {
     bp__lapack_apply_query(plan, &needs, &result);
     if (plan->problem.of.linalg.mode != BP_QR_R) {
         plan->view[Q_VIEW] = bp__lapack_place(plan, 1, false);
-        needs.work = bp__lapack_most(needs.work, plan->view[Q_VIEW].columns);
+        needs.work = bp__most(needs.work, plan->view[Q_VIEW].columns);
         call_orgqr(plan, NULL, &query);
         bp__lapack_apply_query(plan, &needs, &result);
     }
@@ -56,7 +56,7 @@ static bp_status prepare(bp__lapack_plan *plan) {
 /* Forms Q from the reflectors below the diagonal of the factored A. orgqr adds the columns that A does not have. */
 static int64_t form_q(const bp__lapack_plan *plan, bp__lapack_item *item, const bp__lapack_workspace *workspace) {
     const bp__lapack_view *a = &plan->view[A_VIEW], *q = &plan->view[Q_VIEW];
-    plan->driver->host->copy_matrix(plan->dtype, a->rows, bp__lapack_least(a->columns, q->columns),
+    plan->driver->host->copy_matrix(plan->dtype, a->rows, bp__least(a->columns, q->columns),
                                     bp__lapack_address(q, item), 1, q->ld, bp__lapack_address(a, item), 1, a->ld, 0);
     int64_t info = call_orgqr(plan, item, workspace);
     bp__lapack_store(plan, item, q);

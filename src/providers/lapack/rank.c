@@ -38,7 +38,7 @@ static bp_status run_general(const bp__lapack_plan *plan, bp__lapack_item *item,
     const bp__lapack_view *a = &plan->view[A_VIEW];
     *info = bp__lapack_load(plan, item, a, 0, false, BP__LAPACK_WHOLE) ? bp__lapack_gesdd(plan, item, a, NULL, NULL)
                                                                        : BP__LAPACK_NON_FINITE;
-    return conclude(plan, item, bp__lapack_least(a->rows, a->columns), *info);
+    return conclude(plan, item, bp__least(a->rows, a->columns), *info);
 }
 
 static bp_status prepare_hermitian(bp__lapack_plan *plan) {

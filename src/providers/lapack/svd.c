@@ -34,15 +34,14 @@ static int64_t call_gesdd(const bp__lapack_plan *plan, const bp__lapack_item *it
 /* Returns the documented workspace. The vectors' arithmetic is real even for complex types, so that `reals` is large.
  */
 static bp__lapack_needs needs_of(const bp__lapack_plan *plan, const bp__lapack_view *a, char job) {
-    int64_t least = bp__lapack_least(a->rows, a->columns), most = bp__lapack_most(a->rows, a->columns);
+    int64_t least = bp__least(a->rows, a->columns), most = bp__most(a->rows, a->columns);
     int64_t square = least * least;
     bp__lapack_needs needs = {.integers = 8 * least};
     if (plan->complex) {
         needs.work = job == 'N' ? 2 * least + most : square + 3 * least + most;
-        needs.reals =
-            job == 'N' ? 7 * least : bp__lapack_most(5 * square + 7 * least, 2 * most * least + 2 * square + least);
+        needs.reals = job == 'N' ? 7 * least : bp__most(5 * square + 7 * least, 2 * most * least + 2 * square + least);
     } else {
-        needs.work = job == 'N' ? 3 * least + bp__lapack_most(most, 7 * least) : 4 * square + 7 * least + most;
+        needs.work = job == 'N' ? 3 * least + bp__most(most, 7 * least) : 4 * square + 7 * least + most;
     }
     return needs;
 }
@@ -54,7 +53,7 @@ void bp__lapack_prepare_gesdd(bp__lapack_plan *plan, const bp__lapack_view *a, c
     bp__lapack_workspace query = bp__lapack_query_args(plan, &result);
     call_gesdd(plan, NULL, a, u, vh, &query);
     bp__lapack_apply_query(plan, &needs, &result);
-    bp__lapack_reserve_values(plan, bp__lapack_least(a->rows, a->columns));
+    bp__lapack_reserve_values(plan, bp__least(a->rows, a->columns));
     bp__lapack_reserve_workspace(plan, &needs);
 }
 
@@ -67,11 +66,11 @@ int64_t bp__lapack_gesdd(const bp__lapack_plan *plan, const bp__lapack_item *ite
 /* ---- Cost ---- */
 
 static double least_of(const bp_linalg_problem *problem) {
-    return (double)bp__lapack_least(problem->m, problem->n);
+    return (double)bp__least(problem->m, problem->n);
 }
 
 static double most_of(const bp_linalg_problem *problem) {
-    return (double)bp__lapack_most(problem->m, problem->n);
+    return (double)bp__most(problem->m, problem->n);
 }
 
 double bp__lapack_largest_values(const bp_problem *problem) {
@@ -134,7 +133,7 @@ static bp_status run_svd(const bp__lapack_plan *plan, bp__lapack_item *item, int
     if (*info > 0) {
         bp__lapack_fill_nan(plan, item);
     } else if (*info == 0) {
-        int64_t count = bp__lapack_least(a->rows, a->columns);
+        int64_t count = bp__least(a->rows, a->columns);
         bp__lapack_write(plan, item, 2, count, 1, bp__lapack_values(plan, item), count);
         if (u) {
             bp__lapack_store(plan, item, u);

@@ -12,15 +12,15 @@ bp__lapack_workspace bp__lapack_query_args(const bp__lapack_plan *plan, bp__lapa
 void bp__lapack_apply_query(const bp__lapack_plan *plan, bp__lapack_needs *needs,
                             const bp__lapack_query_result *result) {
     int64_t most = plan->driver->int_max, integers = bp__lapack_value(plan, &result->integers);
-    needs->work = bp__lapack_least(bp__lapack_most(needs->work, bp__lapack_queried(plan, result->work)), most);
-    needs->reals = bp__lapack_least(bp__lapack_most(needs->reals, bp__lapack_queried(plan, result->reals)), most);
-    needs->integers = bp__lapack_most(needs->integers, integers);
+    needs->work = bp__least(bp__most(needs->work, bp__lapack_queried(plan, result->work)), most);
+    needs->reals = bp__least(bp__most(needs->reals, bp__lapack_queried(plan, result->reals)), most);
+    needs->integers = bp__most(needs->integers, integers);
 }
 
 void bp__lapack_reserve_workspace(bp__lapack_plan *plan, const bp__lapack_needs *needs) {
-    plan->workspace[BP__LAPACK_AT_WORK] = bp__lapack_most(needs->work, 1);
-    plan->workspace[BP__LAPACK_AT_REALS] = bp__lapack_most(needs->reals, 1);
-    plan->workspace[BP__LAPACK_AT_INTEGERS] = bp__lapack_most(needs->integers, 1);
+    plan->workspace[BP__LAPACK_AT_WORK] = bp__most(needs->work, 1);
+    plan->workspace[BP__LAPACK_AT_REALS] = bp__most(needs->reals, 1);
+    plan->workspace[BP__LAPACK_AT_INTEGERS] = bp__most(needs->integers, 1);
     plan->at[BP__LAPACK_AT_WORK] = bp__lapack_reserve(plan, plan->workspace[BP__LAPACK_AT_WORK], plan->size);
     plan->at[BP__LAPACK_AT_REALS] = bp__lapack_reserve(plan, plan->workspace[BP__LAPACK_AT_REALS], plan->real_size);
     plan->at[BP__LAPACK_AT_INTEGERS] = bp__lapack_reserve(plan, plan->workspace[BP__LAPACK_AT_INTEGERS], plan->integer);

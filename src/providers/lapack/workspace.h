@@ -3,6 +3,7 @@
 #define BP_LAPACK_WORKSPACE_H
 
 #include "providers/lapack/lapack.h"
+#include "providers/least.h"
 
 /* Entries of plan->at for operations whose routines need workspace; the first three also index plan->workspace. */
 enum {
@@ -61,13 +62,6 @@ static inline void *bp__lapack_values(const bp__lapack_plan *plan, const bp__lap
 static inline double bp__lapack_value_of(const bp__lapack_plan *plan, const bp__lapack_item *item, int64_t index) {
     const char *values = bp__lapack_values(plan, item);
     return bp__lapack_get(plan->real_type, values + (size_t)index * plan->real_size).re;
-}
-
-static inline int64_t bp__lapack_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-static inline int64_t bp__lapack_most(int64_t a, int64_t b) {
-    return a > b ? a : b;
 }
 
 #endif

@@ -7,7 +7,7 @@ enum { IN, OUT, OPERANDS };
 _Static_assert(BP_MAX_BATCH_NDIM + BP__MKL_MOST_NDIM <= BP__BATCH_MOST_NDIM,
                "a walk has more dimensions than a position");
 
-static void next(const bp__mkl_walk *walk, bp__batch_position *at) {
+static void next_transform(const bp__mkl_walk *walk, bp__batch_position *at) {
     const int64_t *const strides[OPERANDS] = {walk->in, walk->out};
     bp__batch_next(at, walk->ndim, walk->n, OPERANDS, strides);
 }
@@ -34,7 +34,7 @@ static void run_stage(run *r, int number, char *in, char *out) {
     const bp__mkl_plan *p = r->plan;
     const bp__mkl_call *stage = &p->route.stage[number];
     bp__batch_position at = {0};
-    for (int64_t call = 0; call < stage->walk.calls && may_continue(r); call++, next(&stage->walk, &at)) {
+    for (int64_t call = 0; call < stage->walk.calls && may_continue(r); call++, next_transform(&stage->walk, &at)) {
         char *from = in + at.offset[IN], *to = out + at.offset[OUT];
         r->error = stage->in_place ? p->compute[number](p->descriptor[number], from)
                                    : p->compute[number](p->descriptor[number], from, to);
@@ -53,7 +53,8 @@ bp_status bp__mkl_run_general(const bp_prepared *self, const bp_operand *operand
     char *first_in = bp_operand_address(&operands[0]), *first_out = bp_operand_address(&operands[1]);
     bp__batch_position at = {0};
     r.before = bp__driver_begin(p->driver, &r.setup);
-    for (int64_t item = 0; item < route->items.calls && r.error == 0 && !r.stopped; item++, next(&route->items, &at)) {
+    for (int64_t item = 0; item < route->items.calls && r.error == 0 && !r.stopped;
+         item++, next_transform(&route->items, &at)) {
         char *out = first_out + at.offset[OUT];
         run_stage(&r, 0, first_in + at.offset[IN], between ? between : out);
         if (between) {

@@ -112,8 +112,8 @@ static bool cut_rows(job *j, int64_t block) {
 }
 
 static int64_t width_of(const bp_device_info *facts, int64_t real) {
-    const int64_t bytes = facts->vector_bytes >= 16 ? bp__cl_least(facts->vector_bytes, 64) : 16;
-    return bp__cl_most(bytes / real, 2);
+    const int64_t bytes = facts->vector_bytes >= 16 ? bp__least(facts->vector_bytes, 64) : 16;
+    return bp__most(bytes / real, 2);
 }
 
 /* A work item takes several panels at once, if there are enough for all cores. */
@@ -121,8 +121,8 @@ static bool cut_panels(job *j, const bp_device_info *facts) {
     attention *a = &j->parameters;
     const int64_t units = facts->units ? facts->units : 1;
     j->lanes = width_of(facts, j->real) * VECTORS;
-    const int64_t panels = bp__cl_most(bp__cl_divide_up(a->rows, j->lanes), 1); /* of no rows, too */
-    int64_t most = bp__cl_least(MOST_PANELS, panels);
+    const int64_t panels = bp__most(bp__cl_divide_up(a->rows, j->lanes), 1); /* of no rows, too */
+    int64_t most = bp__least(MOST_PANELS, panels);
     while (most > 1 && a->units * bp__cl_divide_up(panels, most) < 4 * units) {
         most /= 2;
     }
@@ -132,7 +132,7 @@ static bool cut_panels(job *j, const bp_device_info *facts) {
     }
     /* A slot is a multiple of 64 bytes, so that vectors are aligned, and so are its parts of whole vectors. */
     const double numbers = (double)(most * j->lanes + KEYS) * ((double)a->size + (double)a->value_size);
-    j->workers = bp__cl_least(a->units, 4 * units);
+    j->workers = bp__least(a->units, 4 * units);
     if (numbers * (double)j->real * (double)j->workers > (double)facts->largest / 2) {
         return false;
     }
@@ -194,7 +194,7 @@ static bool cut_tiles(job *j, const bp_device_info *facts) {
     if (!cut_rows(j, j->lanes)) {
         return false;
     }
-    j->workers = bp__cl_least(j->parameters.units, 1 << 20);
+    j->workers = bp__least(j->parameters.units, 1 << 20);
     return bp__cl_divide_up(j->parameters.value_size, columns_of(&j->tiling)) < 60000;
 }
 
@@ -299,7 +299,7 @@ static bp_status add_step(bp__cl_device *device, const bp_problem *problem, cons
         step.local[0] = (size_t)(t->side * t->side);
         step.local[1] = 1;
         step.global[0] = (size_t)j->workers * step.local[0];
-        step.global[1] = (size_t)bp__cl_most(bp__cl_divide_up(p->value_size, columns_of(t)), 1);
+        step.global[1] = (size_t)bp__most(bp__cl_divide_up(p->value_size, columns_of(t)), 1);
     }
     const bp_status status = bp__cl_program_get(device, bp__cl_source_attention, options.text, &step.program);
     add_arguments(&step, problem, j, which);

@@ -80,7 +80,7 @@ static void cut(batch_norm *b, const bp_device_info *facts, bp__cl_step *step) {
     const int64_t width = b->by_channels ? b->channels : b->size[LAST];
     const int64_t all = b->channels * b->size[0] * b->size[1] * b->size[2] * b->size[3];
     bp__cl_spread(step, facts, all, 0.5, &b->run);
-    b->run = bp__cl_least(b->run, width);
+    b->run = bp__least(b->run, width);
     b->pieces = bp__cl_divide_up(width, b->run);
     b->rows = all / width;
 }

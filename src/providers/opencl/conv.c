@@ -184,10 +184,10 @@ static bool cut_slabs(job *j, const bp_device_info *facts, algorithm which) {
         return false;
     }
     const int64_t padded = bp__cl_divide_up(p->n, cut->columns) * cut->columns;
-    const int64_t columns = bp__cl_most((int64_t)(budget / (line * tile)), 1) * cut->columns;
-    cut->slab_columns = bp__cl_least(columns, padded);
+    const int64_t columns = bp__most((int64_t)(budget / (line * tile)), 1) * cut->columns;
+    cut->slab_columns = bp__least(columns, padded);
     const double item = line * (double)cut->slab_columns;
-    cut->slab_items = bp__cl_least(bp__cl_most((int64_t)(budget / item), 1), bp__cl_least(j->gemm.batch, MOST_ITEMS));
+    cut->slab_items = bp__least(bp__most((int64_t)(budget / item), 1), bp__least(j->gemm.batch, MOST_ITEMS));
     cut->a_bytes = whole_lines(line * rows * (double)j->end.groups);
     cut->b_bytes = whole_lines(item * (double)cut->slab_items);
     return j->end.groups <= MOST_ITEMS;
@@ -275,7 +275,7 @@ static bp_status add_copy(const planner *s, const char *kernel, int operand, siz
                         .kernel = kernel,
                         .dimensions = 3,
                         .global = {(size_t)(bp__cl_divide_up(runs, group) * group),
-                                   (size_t)bp__cl_least(bp__cl_least(parts, c.channels), MOST_ITEMS), (size_t)items},
+                                   (size_t)bp__least(bp__least(parts, c.channels), MOST_ITEMS), (size_t)items},
                         .local = {(size_t)group, 1, 1}};
     bp__cl_operand(&step, operand, bp__cl_bytes(s->job->gemm.type[0]));
     bp__cl_workspace(&step, to, (size_t)s->job->number);
@@ -314,11 +314,11 @@ static bp_status add_product(planner *s) {
     const bp__cl_product *p = &j->gemm.product;
     bp_status status = add_copy(s, "copy_weights", W, 0, j->cut.rows, p->m, j->end.groups);
     for (int64_t item = 0; item < j->gemm.batch && status == BP_OK; item += j->cut.slab_items) {
-        const int64_t items = bp__cl_least(j->cut.slab_items, j->gemm.batch - item);
+        const int64_t items = bp__least(j->cut.slab_items, j->gemm.batch - item);
         j->conv.first_item = item;
         for (int64_t column = 0; column < p->n && status == BP_OK; column += j->cut.slab_columns) {
             j->conv.first_column = column;
-            j->conv.columns = bp__cl_least(j->cut.slab_columns, p->n - column);
+            j->conv.columns = bp__least(j->cut.slab_columns, p->n - column);
             status = add_copy(s, "copy_image", X, j->cut.a_bytes, j->cut.columns, j->conv.columns, items);
             status = status == BP_OK ? add_multiply(s, items) : status;
         }

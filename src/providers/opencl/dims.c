@@ -84,13 +84,13 @@ void bp__cl_spread(bp__cl_step *step, const bp_device_info *facts, int64_t total
     if (bp__cl_is_cpu(facts)) {
         /* A few work items for each core, each of at least 4 microseconds. */
         const int64_t least = (int64_t)(4000 / work) + 1, share = bp__cl_divide_up(total, 4 * units);
-        *run = bp__cl_least(bp__cl_most(least, share), 1 << 16);
-        step->global[0] = (size_t)bp__cl_least(bp__cl_divide_up(total, *run), 1 << 20);
+        *run = bp__least(bp__most(least, share), 1 << 16);
+        step->global[0] = (size_t)bp__least(bp__cl_divide_up(total, *run), 1 << 20);
         step->local[0] = 1;
     } else {
         const int64_t group = facts->group_items >= 128 || facts->group_items == 0 ? 128 : facts->group_items;
         *run = 1;
-        step->global[0] = (size_t)(bp__cl_least(bp__cl_divide_up(total, group), 64 * units) * group);
+        step->global[0] = (size_t)(bp__least(bp__cl_divide_up(total, group), 64 * units) * group);
         step->local[0] = (size_t)group;
     }
 }

@@ -156,7 +156,7 @@ static bp_status squares_of_items(bp__cl_device *device, bp__cl_step *step, cons
         step->global[i] = (size_t)bp__cl_divide_up(dims.size[last - i], SIDE);
         step->local[i] = 1;
     }
-    step->global[2] = (size_t)bp__cl_least(dims.total, 1024);
+    step->global[2] = (size_t)bp__least(dims.total, 1024);
     step->local[2] = 1;
     set_walk(walk, &device->facts, &dims, SIDE);
     return bp__cl_copy_program(device, transposed, element, &step->program);
@@ -194,7 +194,7 @@ static bp_status squares_of_groups(bp__cl_device *device, bp__cl_step *step, con
                             bp__cl_divide_up(dims.size[1], SQUARE);
     step->kernel = "copy_squares";
     step->dimensions = 2;
-    step->global[0] = (size_t)(bp__cl_least(squares, 64 * units) * SQUARE);
+    step->global[0] = (size_t)(bp__least(squares, 64 * units) * SQUARE);
     step->global[1] = step->local[1] = (size_t)rows;
     step->local[0] = SQUARE;
     set_walk(walk, facts, &dims, squares);

@@ -3,6 +3,7 @@
 #ifndef BP_PROVIDERS_OPENCL_FAMILIES_H
 #define BP_PROVIDERS_OPENCL_FAMILIES_H
 
+#include "providers/least.h"
 #include "providers/opencl/opencl.h"
 
 /* Most dimensions that a kernel takes, after neighbours were merged. The arguments of a kernel have a limited size:
@@ -78,14 +79,6 @@ bool bp__cl_dims_simplify(bp__cl_dims *dims, int by);
 /* Multiplies; returns false if the product does not fit. */
 static inline bool bp__cl_multiply(int64_t *product, int64_t factor) {
     return !__builtin_mul_overflow(*product, factor, product);
-}
-
-static inline int64_t bp__cl_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
-static inline int64_t bp__cl_most(int64_t a, int64_t b) {
-    return a > b ? a : b;
 }
 
 static inline int64_t bp__cl_divide_up(int64_t a, int64_t b) {

@@ -122,7 +122,7 @@ static bool set_rows(const job *j, step_of *s) {
     for (int d = 0; d < f->ndim && fits; d++) {
         if (d != s->dim) {
             const int64_t size = extent_at(f, d, s->first), middle = middle_stride(f, d);
-            fits = add_rows(&s->t, size, s->first ? bp__cl_least(f->input_size[d], size) : size,
+            fits = add_rows(&s->t, size, s->first ? bp__least(f->input_size[d], size) : size,
                             s->first ? f->in[d] : middle, s->last ? f->out[d] : middle);
         }
     }
@@ -140,7 +140,7 @@ static void set_row(const job *j, step_of *s) {
     const bool ends = d == f->ndim - 1;
     const int64_t needed = f->kind == BP_FFT_C2R ? extent_of(f, d) : f->n[d];
     t->n = f->n[d];
-    t->input = s->first ? bp__cl_least(f->input_size[d], needed) : needed;
+    t->input = s->first ? bp__least(f->input_size[d], needed) : needed;
     t->output = f->kind == BP_FFT_C2R ? t->n : extent_of(f, d);
     t->in_stride = s->first ? f->in[d] : middle_stride(f, d);
     t->out_stride = s->last ? f->out[d] : middle_stride(f, d);
@@ -153,14 +153,14 @@ static void set_row(const job *j, step_of *s) {
 /* Sets the lanes and the number of groups; each has two arrays in the workspace. */
 static void divide(const job *j, step_of *s) {
     const int64_t units = j->facts->units ? j->facts->units : 1, most = (int64_t)(j->facts->largest / 4);
-    const int64_t bytes = bp__cl_least(bp__cl_most(j->facts->vector_bytes, 16), 64);
+    const int64_t bytes = bp__least(bp__most(j->facts->vector_bytes, 16), 64);
     const int64_t arrays = s->t.points * 4 * j->real;
     const int64_t lanes = bytes / j->real;
     const bool several = bp__cl_is_cpu(j->facts) && 2 * s->t.rows >= lanes && arrays <= LANES_SLOT / lanes;
     s->lanes = several ? lanes : 1;
     s->groups = bp__cl_divide_up(s->t.rows, s->lanes);
-    s->groups = bp__cl_least(s->groups, (bp__cl_is_cpu(j->facts) ? 4 : 32) * units);
-    s->groups = bp__cl_most(bp__cl_least(s->groups, most / (arrays * s->lanes)), 1);
+    s->groups = bp__least(s->groups, (bp__cl_is_cpu(j->facts) ? 4 : 32) * units);
+    s->groups = bp__most(bp__least(s->groups, most / (arrays * s->lanes)), 1);
 }
 
 /* Returns false if there are too many dimensions, or if a step needs too much memory. */
@@ -201,7 +201,7 @@ static bool begin(job *j, const bp_problem *problem, const bp_device_info *facts
     }
     for (int i = 0; i < j->count && fits; i++) {
         fits = make_step(j, i, &s);
-        j->slots = fits ? bp__cl_most(j->slots, s.groups * s.lanes * s.t.points * 4 * j->real) : 0;
+        j->slots = fits ? bp__most(j->slots, s.groups * s.lanes * s.t.points * 4 * j->real) : 0;
     }
     return fits && (double)j->middle + (double)j->slots < (double)facts->largest;
 }

@@ -149,7 +149,7 @@ static void offer(offering *o, algorithm which, double slowness, int launches, s
 /* How many times more columns whole tiles have. Rows do not count: the choice must not depend on their number, so that
  * it does not change the bits of a row. */
 static double columns_wasted(int64_t n, int64_t tile) {
-    n = bp__cl_most(n, 1);
+    n = bp__most(n, 1);
     return (double)(bp__cl_divide_up(n, tile) * tile) / (double)n;
 }
 

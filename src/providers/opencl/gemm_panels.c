@@ -12,13 +12,13 @@ enum { ROWS = 6, VECTORS = 2 }; /* of a tile; its sums, a row of B and an elemen
 /* Returns how many tiles of `side` rows or columns with `depth` bytes for each fit into a slab. */
 static int64_t slab_of(int64_t size, int64_t side, int64_t depth, int64_t budget) {
     const int64_t fitting = depth > 0 ? budget / depth / side * side : size;
-    return bp__cl_least(bp__cl_most(fitting, side), bp__cl_divide_up(bp__cl_most(size, 1), side) * side);
+    return bp__least(bp__most(fitting, side), bp__cl_divide_up(bp__most(size, 1), side) * side);
 }
 
 void bp__cl_panels_tile(const bp__cl_gemm_job *job, const bp_device_info *facts, bp__cl_gemm_cut *cut) {
-    const int64_t bytes = facts->vector_bytes >= 16 ? bp__cl_least(facts->vector_bytes, 64) : 16;
+    const int64_t bytes = facts->vector_bytes >= 16 ? bp__least(facts->vector_bytes, 64) : 16;
     *cut = (bp__cl_gemm_cut){.rows = ROWS};
-    cut->width = (int)bp__cl_most(bytes / job->real, 2);
+    cut->width = (int)bp__most(bytes / job->real, 2);
     cut->vectors = job->complex ? 1 : VECTORS;
     cut->columns = cut->width * cut->vectors;
 }
@@ -26,7 +26,7 @@ void bp__cl_panels_tile(const bp__cl_gemm_job *job, const bp_device_info *facts,
 bool bp__cl_panels_cut(const bp__cl_gemm_job *job, const bp_device_info *facts, bp__cl_gemm_cut *cut) {
     const bp__cl_product *p = &job->product;
     const double depth = (double)p->k * (double)job->number;
-    const double larger = depth * (double)bp__cl_most(p->m, p->n), most = (double)facts->largest / 4;
+    const double larger = depth * (double)bp__most(p->m, p->n), most = (double)facts->largest / 4;
     if (depth * 64 > most) {
         return false;
     }
@@ -36,8 +36,8 @@ bool bp__cl_panels_cut(const bp__cl_gemm_job *job, const bp_device_info *facts, 
     cut->slab_rows = slab_of(p->m, cut->rows, line, budget);
     cut->slab_columns = slab_of(p->n, cut->columns, line, budget);
     const int64_t a = (cut->slab_rows * line + 63) / 64 * 64, b = (cut->slab_columns * line + 63) / 64 * 64;
-    const int64_t one = bp__cl_most((job->same_a ? 0 : a) + (job->same_b ? 0 : b), 1);
-    cut->slab_items = bp__cl_least(bp__cl_most(2 * SLAB / one, 1), bp__cl_least(bp__cl_most(job->batch, 1), 1 << 16));
+    const int64_t one = bp__most((job->same_a ? 0 : a) + (job->same_b ? 0 : b), 1);
+    cut->slab_items = bp__least(bp__most(2 * SLAB / one, 1), bp__least(bp__most(job->batch, 1), 1 << 16));
     cut->a_bytes = (size_t)(a * (job->same_a ? 1 : cut->slab_items));
     cut->b_bytes = (size_t)(b * (job->same_b ? 1 : cut->slab_items));
     return true;
@@ -78,8 +78,8 @@ static int32_t group_of(const bp__cl_gemm_job *job, const bp__cl_gemm_cut *cut, 
                         int64_t tiles, int64_t rows) {
     const double work = 2.0 * (double)(cut->rows * cut->columns * job->product.k);
     const int64_t wanted = (int64_t)(200000 / (work + 1)) + 1, units = facts->units;
-    const int64_t most = tiles / (8 * bp__cl_most(units, 1));
-    return (int32_t)bp__cl_most(bp__cl_least(bp__cl_least(wanted, most), rows), 1);
+    const int64_t most = tiles / (8 * bp__most(units, 1));
+    return (int32_t)bp__most(bp__least(bp__least(wanted, most), rows), 1);
 }
 
 void bp__cl_panels_multiply(bp__cl_step *step, const bp__cl_gemm_job *job, const bp__cl_gemm_cut *cut,
@@ -119,11 +119,11 @@ static bp_status add_items(panels *s) {
     bp_status status = BP_OK;
     for (int64_t column = 0; column < p->n && status == BP_OK; column += s->cut.slab_columns) {
         s->slab.first_column = column;
-        s->slab.columns = bp__cl_least(s->cut.slab_columns, p->n - column);
+        s->slab.columns = bp__least(s->cut.slab_columns, p->n - column);
         status = add_pack(s, 1);
         for (int64_t row = 0; row < p->m && status == BP_OK; row += s->cut.slab_rows) {
             s->slab.first_row = row;
-            s->slab.rows = bp__cl_least(s->cut.slab_rows, p->m - row);
+            s->slab.rows = bp__least(s->cut.slab_rows, p->m - row);
             status = column == 0 || p->m > s->cut.slab_rows ? add_pack(s, 0) : BP_OK;
             status = status == BP_OK ? add_multiply(s) : status;
         }
@@ -147,7 +147,7 @@ bp_status bp__cl_panels_steps(bp__cl_device *device, const bp__cl_gemm_job *job,
     bp_status status = bp__cl_program_get(device, bp__cl_source_gemm, options.text, &s.program);
     for (int64_t item = 0; item < job->batch && status == BP_OK; item += s.cut.slab_items) {
         s.slab.first_item = item;
-        s.items = bp__cl_least(s.cut.slab_items, job->batch - item);
+        s.items = bp__least(s.cut.slab_items, job->batch - item);
         status = add_items(&s);
     }
     return status;

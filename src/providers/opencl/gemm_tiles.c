@@ -29,12 +29,12 @@ static bool cut_pieces(const bp__cl_gemm_job *job, const bp_device_info *facts, 
  * for memory. */
 static int64_t time_of(const bp__cl_gemm_job *job, const bp_device_info *facts, const bp__cl_gemm_cut *cut) {
     enum { WAIT = 10 };
-    const int64_t tile = (int64_t)cut->group * cut->side, units = bp__cl_most(facts->units, 1);
+    const int64_t tile = (int64_t)cut->group * cut->side, units = bp__most(facts->units, 1);
     const double groups = (double)bp__cl_divide_up(job->product.m, tile) *
-                          (double)bp__cl_divide_up(job->product.n, tile) * (double)bp__cl_most(job->batch, 1);
+                          (double)bp__cl_divide_up(job->product.n, tile) * (double)bp__most(job->batch, 1);
     const int64_t rounds = groups < (double)INT32_MAX ? bp__cl_divide_up((int64_t)groups, units) : INT32_MAX;
     const int64_t work = cut->side * cut->side + 2 * cut->side;
-    return bp__cl_most(work + WAIT, rounds * work);
+    return bp__most(work + WAIT, rounds * work);
 }
 
 /* Neighbouring work items read A and B in the direction in which elements are neighbours. The sums are computed in the
@@ -57,7 +57,7 @@ bool bp__cl_tiles_cut(const bp__cl_gemm_job *job, const bp_device_info *facts, b
     cut->b_across = p->b_column == 1;
     cut->rows = cut->columns = (int64_t)cut->group * cut->side;
     cut->slab_rows = MOST_GROUPS * cut->rows;
-    cut->slab_columns = bp__cl_most(p->n, 1);
+    cut->slab_columns = bp__most(p->n, 1);
     cut->slab_items = MOST_GROUPS;
     return true;
 }
@@ -90,7 +90,7 @@ static void limit_registers(bp__cl_options *options, const bp__cl_gemm_job *job,
 
 void bp__cl_tiles_options(bp__cl_options *options, const bp__cl_gemm_job *job, const bp_device_info *facts,
                           const bp__cl_gemm_cut *cut) {
-    const int64_t run = bp__cl_most(bp__cl_least(16 / job->number, cut->side), 1);
+    const int64_t run = bp__most(bp__least(16 / job->number, cut->side), 1);
     bp__cl_gemm_options(options, job);
     bp__cl_options_add(options, " -DTILES -DGROUP=%d -DSIDE=%d -DDEEP=%d -DRUN=%d -DA_ACROSS=%d -DB_ACROSS=%d",
                        cut->group, cut->side, cut->deep, (int)run, cut->a_across, cut->b_across);
@@ -121,8 +121,8 @@ bp_status bp__cl_tiles_steps(bp__cl_device *device, const bp__cl_gemm_job *job, 
         slab.first_item = item;
         for (int64_t row = 0; row < p->m && status == BP_OK; row += cut.slab_rows) {
             slab.first_row = row;
-            slab.rows = bp__cl_least(cut.slab_rows, p->m - row);
-            status = add_multiply(job, &cut, &slab, bp__cl_least(cut.slab_items, job->batch - item), program, plan);
+            slab.rows = bp__least(cut.slab_rows, p->m - row);
+            status = add_multiply(job, &cut, &slab, bp__least(cut.slab_items, job->batch - item), program, plan);
         }
     }
     return status;

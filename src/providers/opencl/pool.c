@@ -29,7 +29,7 @@ static double results_of(const bp_pool_problem *p) {
 static double window_of(const bp_pool_problem *p) {
     double all = 1;
     for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
-        all *= p->adaptive ? (double)p->in[d] / (double)bp__cl_most(p->out[d], 1) + 1 : (double)p->kernel[d];
+        all *= p->adaptive ? (double)p->in[d] / (double)bp__most(p->out[d], 1) + 1 : (double)p->kernel[d];
     }
     return all;
 }

@@ -24,7 +24,7 @@ static int64_t power_within(int64_t limit) {
 /* Work items of a group. */
 static int64_t group_of(const bp_device_info *facts) {
     const int64_t most = facts->group_items > 0 ? (int64_t)facts->group_items : 256;
-    return bp__cl_is_cpu(facts) ? 1 : power_within(bp__cl_least(most, 256));
+    return bp__cl_is_cpu(facts) ? 1 : power_within(bp__least(most, 256));
 }
 
 void bp__cl_walk_options(bp__cl_options *options, const bp_device_info *facts, const bp__cl_walk_limits *limits) {
@@ -35,8 +35,8 @@ void bp__cl_walk_options(bp__cl_options *options, const bp_device_info *facts, c
 static bool lies_across(const bp__cl_walk *w, int operands) {
     int64_t across = 0, along = 0;
     for (int i = 0; i < operands - 1; i++) { /* the last operand is the output */
-        across = bp__cl_most(across, llabs(w->stride[i][w->kept_ndim - 1]));
-        along = bp__cl_most(along, llabs(w->stride[i][w->ndim - 1]));
+        across = bp__most(across, llabs(w->stride[i][w->kept_ndim - 1]));
+        along = bp__most(along, llabs(w->stride[i][w->ndim - 1]));
     }
     return across <= along;
 }
@@ -66,11 +66,11 @@ void bp__cl_walk_pack(const bp__cl_walk *walk, int operands, int dims, bp__cl_wa
 static void divide_rows(bp__cl_walk *w, const bp_device_info *facts, const bp__cl_walk_limits *limits) {
     const int64_t units = facts->units ? facts->units : 1;
     int64_t parts = w->tiles > 0 ? bp__cl_divide_up(4 * units, w->tiles) : 1;
-    parts = bp__cl_least(bp__cl_least(parts, w->reduced / limits->least), limits->most_parts);
+    parts = bp__least(bp__least(parts, w->reduced / limits->least), limits->most_parts);
     if (w->reduced > limits->longest && !w->columns) {
-        parts = bp__cl_most(parts, bp__cl_least(4, limits->most_parts));
+        parts = bp__most(parts, bp__least(4, limits->most_parts));
     }
-    w->parts = bp__cl_most(parts, 1);
+    w->parts = bp__most(parts, 1);
 }
 
 /* Divides the results among the groups of a GPU. Each member should have 8 elements. If neighbouring work items take
@@ -81,13 +81,13 @@ static void divide_groups(bp__cl_walk *w, const bp_device_info *facts) {
     const int64_t units = facts->units ? facts->units : 1, group = group_of(facts);
     int64_t most = group;
     if (!w->interleaved) {
-        most = bp__cl_most(group / power_within(bp__cl_least(2 * w->tiles - 1, NEIGHBOURS)), 1);
+        most = bp__most(group / power_within(bp__least(2 * w->tiles - 1, NEIGHBOURS)), 1);
     }
-    w->members = (int32_t)power_within(bp__cl_least(w->reduced / ELEMENTS, most));
+    w->members = (int32_t)power_within(bp__least(w->reduced / ELEMENTS, most));
     const int64_t groups = bp__cl_divide_up(w->tiles, group / w->members);
     int64_t parts = groups > 0 && groups < 2 * units ? GROUPS_OF_UNIT * units / groups : 1;
-    parts = bp__cl_least(parts, w->reduced / (2 * ELEMENTS * w->members));
-    w->parts = bp__cl_most(bp__cl_least(parts, MOST_PARTS), 1);
+    parts = bp__least(parts, w->reduced / (2 * ELEMENTS * w->members));
+    w->parts = bp__most(bp__least(parts, MOST_PARTS), 1);
 }
 
 bool bp__cl_walk_divide(bp__cl_walk *w, int operands, const bp_device_info *facts, const bp__cl_walk_limits *limits) {
@@ -103,7 +103,7 @@ bool bp__cl_walk_divide(bp__cl_walk *w, int operands, const bp_device_info *fact
     for (int d = 0; d < w->ndim; d++) {
         fits = bp__cl_multiply(d < w->kept_ndim ? &w->results : &w->reduced, w->size[d]) && fits;
     }
-    const int64_t width = w->kept_ndim > 0 ? bp__cl_most(w->size[w->kept_ndim - 1], 1) : 1;
+    const int64_t width = w->kept_ndim > 0 ? bp__most(w->size[w->kept_ndim - 1], 1) : 1;
     const bool columns = takes_columns(w, operands, lanes);
     w->columns = cpu && columns;
     w->interleaved = !cpu && !columns;
@@ -115,16 +115,16 @@ bool bp__cl_walk_divide(bp__cl_walk *w, int operands, const bp_device_info *fact
     } else {
         divide_groups(w, facts);
     }
-    w->part = bp__cl_most(bp__cl_divide_up(w->reduced, w->parts), 1);
-    w->parts = bp__cl_most(bp__cl_divide_up(w->reduced, w->part), 1);
+    w->part = bp__most(bp__cl_divide_up(w->reduced, w->parts), 1);
+    w->parts = bp__most(bp__cl_divide_up(w->reduced, w->part), 1);
     int64_t values = 16; /* bytes of the largest one */
     return fits && bp__cl_multiply(&values, w->parts) && bp__cl_multiply(&values, w->results);
 }
 
 void bp__cl_walk_spread(bp__cl_step *step, const bp__cl_walk *w, const bp_device_info *facts, bool joined) {
     const int64_t group = group_of(facts), units = facts->units ? facts->units : 1;
-    const int64_t most = bp__cl_least(1 << 20, 256 * units); /* groups; the kernels loop */
-    const int64_t groups = bp__cl_least(bp__cl_divide_up(w->tiles, group / w->members), most);
+    const int64_t most = bp__least(1 << 20, 256 * units); /* groups; the kernels loop */
+    const int64_t groups = bp__least(bp__cl_divide_up(w->tiles, group / w->members), most);
     step->dimensions = 2;
     step->global[0] = (size_t)(groups * group);
     step->local[0] = (size_t)group;

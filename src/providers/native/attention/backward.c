@@ -66,10 +66,6 @@ static inline const bp__attention_numbers *numbers_of(const unit *u) {
     return u->plan->work.set.numbers;
 }
 
-static int64_t greater(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 /* ---- Rows ---- */
 
 /* What is known of a row. Its weights are e^(score - center - logarithm). */
@@ -132,10 +128,10 @@ static void sum_rows(unit *u, const call *c, int64_t row, int64_t rows) {
     const bp__attention_numbers *numbers = numbers_of(u);
     const int64_t all = u->item.problem->keys;
     for (int64_t from = 0; from < all; from += BP__ATTENTION_KEYS) {
-        const int64_t block = bp__attention_least(BP__ATTENTION_KEYS, all - from);
+        const int64_t block = bp__least(BP__ATTENTION_KEYS, all - from);
         u->key = bp__attention_block(&u->item, BP_ATTENTION_KEY, from, block, u->keys, &u->key_row);
         for (int64_t i = row; i < row + rows; i++) {
-            const int64_t keys = bp__attention_least(block, bp__attention_permitted(&u->item, i) - from);
+            const int64_t keys = bp__least(block, bp__attention_permitted(&u->item, i) - from);
             if (keys > 0 && lacks_digits(logsumexp_of(u, i))) {
                 add_scores(u, c, i, from, keys);
             }
@@ -162,7 +158,7 @@ static void pack_rows(const unit *u, bp_attention_tensor which, int64_t row, int
         for (int64_t i = 0; i < rows; i++) {
             const char *at =
                 bp__attention_row(&u->item, which, row + i) + from * layout->column * (int64_t)elements->element;
-            elements->widen(1, bp__attention_least(lanes, columns - from), at, 0, layout->column, 1,
+            elements->widen(1, bp__least(lanes, columns - from), at, 0, layout->column, 1,
                             to + (size_t)(from + i) * line, 0);
         }
     }
@@ -216,13 +212,13 @@ static void weigh_shares(unit *u, const call *c, int64_t row, int64_t rows) {
     const bp__attention_numbers *numbers = numbers_of(u);
     const int64_t lanes = numbers->lanes, all = u->item.problem->keys;
     for (int64_t at = row; at < row + rows; at += lanes) {
-        const int64_t count = bp__attention_least(lanes, row + rows - at);
+        const int64_t count = bp__least(lanes, row + rows - at);
         char *shares = number_of_row(u, c, at, SHARE);
         numbers->set(shares, count, 0);
         numbers->set(u->mask_sums, lanes, 0);
         load_panel(u, c, at, count, u->queries, u->gradients, u->query_rows);
         for (int64_t from = 0; from < all; from += BP__ATTENTION_KEYS) {
-            const int64_t keys = bp__attention_least(BP__ATTENTION_KEYS, all - from);
+            const int64_t keys = bp__least(BP__ATTENTION_KEYS, all - from);
             load_block(u, from, keys);
             compute_slopes(u, at, count, from, keys, u->queries, u->gradients, u->query_rows);
             numbers->product(1, keys, u->ones, 0, 0, u->slopes, u->mask_sums, u->ones);
@@ -237,7 +233,7 @@ static void prepare_rows(bp__attention_call *base, int64_t index, char *memory) 
     unit u = unit_of(c, memory);
     const bp__attention_numbers *numbers = numbers_of(&u);
     const int64_t block = rows_of_block(u.plan), row = index % blocks_of(u.plan) * block;
-    const int64_t rows = bp__attention_least(block, u.plan->work.rows - row);
+    const int64_t rows = bp__least(block, u.plan->work.rows - row);
     bool lacks = false;
     u.item = bp__attention_item_of(base, index / blocks_of(u.plan));
     for (int64_t i = row; i < row + rows; i++) {
@@ -271,7 +267,7 @@ static void query_gradient(bp__attention_call *base, int64_t index, char *memory
     const bp__attention_work *work = &u.plan->work;
     const bp_attention_problem *p = &work->problem.of.attention;
     const int64_t lanes = numbers->lanes, block = u.plan->panels * lanes, blocks = (work->rows + block - 1) / block;
-    const int64_t row = index % blocks * block, rows = bp__attention_least(block, work->rows - row);
+    const int64_t row = index % blocks * block, rows = bp__least(block, work->rows - row);
     const int64_t panels = (rows + lanes - 1) / lanes;
     const size_t line = (size_t)lanes * numbers->number;
     numbers->set(u.sums, panels * p->size * lanes, 0);
@@ -279,15 +275,15 @@ static void query_gradient(bp__attention_call *base, int64_t index, char *memory
     for (int64_t i = 0; i < c->now->items; i++) {
         u.item = bp__attention_item_of(base, bp__attention_sweep_item(work, c->now, index / blocks, i));
         for (int64_t j = 0; j < panels; j++) {
-            load_panel(&u, c, row + j * lanes, bp__attention_least(lanes, rows - j * lanes),
+            load_panel(&u, c, row + j * lanes, bp__least(lanes, rows - j * lanes),
                        u.queries + (size_t)(j * p->size) * line, u.gradients + (size_t)(j * p->value_size) * line,
                        u.more_sums + (size_t)(ROW_NUMBERS * j) * line);
         }
         for (int64_t from = 0; from < p->keys; from += BP__ATTENTION_KEYS) {
-            const int64_t keys = bp__attention_least(BP__ATTENTION_KEYS, p->keys - from);
+            const int64_t keys = bp__least(BP__ATTENTION_KEYS, p->keys - from);
             load_block(&u, from, keys);
             for (int64_t j = 0; j < panels; j++) {
-                const int64_t first = row + j * lanes, count = bp__attention_least(lanes, rows - j * lanes);
+                const int64_t first = row + j * lanes, count = bp__least(lanes, rows - j * lanes);
                 if (bp__attention_most_permitted(&u.item, first, count) > from) {
                     compute_slopes(&u, first, count, from, keys, u.queries + (size_t)(j * p->size) * line,
                                    u.gradients + (size_t)(j * p->value_size) * line,
@@ -335,7 +331,7 @@ static void write_block(const unit *u, bp_attention_tensor gradient, int64_t fro
     const int64_t lanes = numbers_of(u)->lanes;
     const size_t line = (size_t)lanes * numbers_of(u)->number;
     for (int64_t column = 0; column < columns; column += lanes) {
-        elements->narrow(keys, bp__attention_least(lanes, columns - column),
+        elements->narrow(keys, bp__least(lanes, columns - column),
                          sums + (size_t)(column / lanes * BP__ATTENTION_KEYS) * line, lanes, 1, factor,
                          u->item.tensor[gradient] + (from * to->row + column * to->column) * (int64_t)elements->element,
                          to->row, to->column);
@@ -351,8 +347,7 @@ static void key_gradients(bp__attention_call *base, int64_t index, char *memory)
     const bool by_key = c->now->first == BP_ATTENTION_KEY_GRADIENT,
                by_value = c->now->first == BP_ATTENTION_VALUE_GRADIENT || c->now->second != BP_ATTENTION_TENSORS;
     const int64_t lanes = numbers->lanes, blocks = (p->keys + BP__ATTENTION_KEYS - 1) / BP__ATTENTION_KEYS;
-    const int64_t from = index % blocks * BP__ATTENTION_KEYS,
-                  keys = bp__attention_least(BP__ATTENTION_KEYS, p->keys - from);
+    const int64_t from = index % blocks * BP__ATTENTION_KEYS, keys = bp__least(BP__ATTENTION_KEYS, p->keys - from);
     const int64_t key_columns = (p->size + lanes - 1) / lanes * lanes,
                   value_columns = (p->value_size + lanes - 1) / lanes * lanes;
     numbers->set(u.sums, key_columns * BP__ATTENTION_KEYS, 0);
@@ -362,7 +357,7 @@ static void key_gradients(bp__attention_call *base, int64_t index, char *memory)
         u.item = bp__attention_item_of(base, bp__attention_sweep_item(work, c->now, index / blocks, i));
         load_block(&u, from, keys);
         for (int64_t row = 0; row < work->rows; row += lanes) {
-            const int64_t rows = bp__attention_least(lanes, work->rows - row);
+            const int64_t rows = bp__least(lanes, work->rows - row);
             if (bp__attention_most_permitted(&u.item, row, rows) <= from) {
                 continue;
             }
@@ -444,17 +439,16 @@ static void mask_gradient(bp__attention_call *base, int64_t index, char *memory)
     const mask_units m = mask_units_of(work);
     const int64_t lanes = numbers->lanes, first = index % m.key_blocks * m.keys,
                   row = index / m.key_blocks % m.blocks * m.rows, target = index / m.key_blocks / m.blocks;
-    const int64_t to = bp__attention_least(first + m.keys, p->keys),
-                  end = bp__attention_least(row + m.rows, work->rows);
+    const int64_t to = bp__least(first + m.keys, p->keys), end = bp__least(row + m.rows, work->rows);
     numbers->set(u.mask_sums, BP__ATTENTION_KEYS * lanes, 0);
     u.item = bp__attention_item_of(base, bp__attention_sweep_item(work, c->now, target, 0));
     for (int64_t i = 0; i < c->now->items; i++) {
         u.item = bp__attention_item_of(base, bp__attention_sweep_item(work, c->now, target, i));
         for (int64_t at = row; at < end; at += lanes) {
-            const int64_t rows = bp__attention_least(lanes, end - at);
+            const int64_t rows = bp__least(lanes, end - at);
             load_panel(&u, c, at, rows, u.queries, u.gradients, u.query_rows);
             for (int64_t from = first; from < to; from += BP__ATTENTION_KEYS) {
-                const int64_t keys = bp__attention_least(BP__ATTENTION_KEYS, to - from);
+                const int64_t keys = bp__least(BP__ATTENTION_KEYS, to - from);
                 load_block(&u, from, keys);
                 compute_slopes(&u, at, rows, from, keys, u.queries, u.gradients, u.query_rows);
                 add_slopes(&u, rows, keys);
@@ -518,7 +512,7 @@ static void lay_out(prepared *plan) {
     size_t end = 0;
     plan->queries = bp__attention_reserve(&end, number, plan->panels * p->size, lanes);
     plan->gradients = bp__attention_reserve(&end, number, plan->panels * value_size, lanes);
-    plan->query_rows = bp__attention_reserve(&end, number, greater(size, ROW_NUMBERS), lanes);
+    plan->query_rows = bp__attention_reserve(&end, number, bp__most(size, ROW_NUMBERS), lanes);
     plan->gradient_rows = bp__attention_reserve(&end, number, value_size, lanes);
     plan->weights = bp__attention_reserve(&end, number, keys, lanes);
     plan->dropped = bp__attention_reserve(&end, number, p->dropout > 0 ? keys : 0, lanes);
@@ -528,9 +522,9 @@ static void lay_out(prepared *plan) {
     plan->ones = bp__attention_reserve(&end, number, lines_of_ones(&plan->work), lanes);
     plan->keys = bp__attention_reserve(&end, number, keys, p->size);
     plan->values = bp__attention_reserve(&end, number, keys, p->value_size);
-    plan->sums = bp__attention_reserve(&end, number, greater(plan->panels * p->size, keys * size / lanes), lanes);
+    plan->sums = bp__attention_reserve(&end, number, bp__most(plan->panels * p->size, keys * size / lanes), lanes);
     plan->more_sums =
-        bp__attention_reserve(&end, number, greater(ROW_NUMBERS * plan->panels, keys * value_size / lanes), lanes);
+        bp__attention_reserve(&end, number, bp__most(ROW_NUMBERS * plan->panels, keys * value_size / lanes), lanes);
     plan->mask_sums =
         bp__attention_reserve(&end, number, p->tensor[BP_ATTENTION_MASK_GRADIENT].dtype ? 2 * keys : 0, lanes);
     plan->work.memory = end;
@@ -549,7 +543,7 @@ bp_status bp__attention_plan_backward(const bp_host *host, const bp_problem *pro
     plan->work.base.enqueue = run_attention_backward;
     plan->weighs = bp__attention_weighs(problem);
     const int64_t panels = plan->work.rows / set->numbers->lanes;
-    plan->panels = kernel == BP__ATTENTION_EFFICIENT ? 1 : greater(1, bp__attention_least(PANELS, panels));
+    plan->panels = kernel == BP__ATTENTION_EFFICIENT ? 1 : bp__most(1, bp__least(PANELS, panels));
     lay_out(plan);
     *result = &plan->work.base;
     return BP_OK;

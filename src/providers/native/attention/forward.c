@@ -107,7 +107,7 @@ static panel panel_at(const unit *u, int64_t index) {
     const int64_t lanes = u->plan->work.set.numbers->lanes;
     const size_t line = (size_t)lanes * number_size(u->plan);
     return (panel){.row = u->row + index * lanes,
-                   .rows = bp__attention_least(lanes, u->rows - index * lanes),
+                   .rows = bp__least(lanes, u->rows - index * lanes),
                    .queries = u->queries + (size_t)index * line * (size_t)u->item.problem->size,
                    .sums = u->sums + (size_t)index * line * (size_t)u->item.problem->value_size,
                    .greatest = u->greatest + (size_t)index * line,
@@ -117,14 +117,14 @@ static panel panel_at(const unit *u, int64_t index) {
 /* flash: all panels of a block use a block of keys before the next one is read. */
 static void run_blocks(const unit *u, int64_t panels) {
     const bp__attention_numbers *numbers = u->plan->work.set.numbers;
-    const int64_t to = bp__attention_least(u->to, bp__attention_most_permitted(&u->item, u->row, u->rows));
+    const int64_t to = bp__least(u->to, bp__attention_most_permitted(&u->item, u->row, u->rows));
     for (int64_t from = u->from; from < to; from += BP__ATTENTION_KEYS) {
-        const int64_t keys = bp__attention_least(BP__ATTENTION_KEYS, to - from);
+        const int64_t keys = bp__least(BP__ATTENTION_KEYS, to - from);
         const block_rows key = keys_at(u, from, keys), value = values_at(u, from, keys);
         for (int64_t i = 0; i < panels; i++) {
             const panel at = panel_at(u, i);
             const int64_t permitted = bp__attention_most_permitted(&u->item, at.row, at.rows);
-            const int64_t own = bp__attention_least(keys, permitted - from);
+            const int64_t own = bp__least(keys, permitted - from);
             if (own <= 0) {
                 continue;
             }
@@ -146,7 +146,7 @@ static void run_whole(const unit *u, int64_t panels) {
         const panel at = panel_at(u, i);
         const int64_t keys = bp__attention_most_permitted(&u->item, at.row, at.rows);
         for (int64_t from = 0; from < keys; from += BP__ATTENTION_KEYS) {
-            const int64_t some = bp__attention_least(BP__ATTENTION_KEYS, keys - from);
+            const int64_t some = bp__least(BP__ATTENTION_KEYS, keys - from);
             score(u, at.queries, keys_at(u, from, some), some, u->scores + (size_t)from * line);
         }
         const char *bias = bp__attention_panel_bias(&u->item, at.row, at.rows, 0, keys, u->bias);
@@ -155,7 +155,7 @@ static void run_whole(const unit *u, int64_t panels) {
         bp__attention_drop(&u->item, at.row, at.rows, numbers->lanes, 0, keys, u->scores);
         numbers->set(u->factor, numbers->lanes, 1);
         for (int64_t from = 0; from < keys; from += BP__ATTENTION_KEYS) {
-            const int64_t some = bp__attention_least(BP__ATTENTION_KEYS, keys - from);
+            const int64_t some = bp__least(BP__ATTENTION_KEYS, keys - from);
             add_values(u, values_at(u, from, some), some, u->scores + (size_t)from * line, at.sums, u->factor);
         }
     }
@@ -168,12 +168,12 @@ static void run_rows(const unit *u) {
     const bp_attention_problem *p = u->item.problem;
     const size_t number = numbers->number;
     for (int64_t from = u->from; from < u->to; from += BP__ATTENTION_KEYS) {
-        const int64_t block = bp__attention_least(BP__ATTENTION_KEYS, u->to - from);
+        const int64_t block = bp__least(BP__ATTENTION_KEYS, u->to - from);
         int64_t key_row, value_row;
         const char *key = bp__attention_block(&u->item, BP_ATTENTION_KEY, from, block, u->keys, &key_row);
         const char *value = bp__attention_block(&u->item, BP_ATTENTION_VALUE, from, block, u->values, &value_row);
         for (int64_t i = 0; i < u->rows; i++) {
-            const int64_t keys = bp__attention_least(block, bp__attention_permitted(&u->item, u->row + i) - from);
+            const int64_t keys = bp__least(block, bp__attention_permitted(&u->item, u->row + i) - from);
             if (keys <= 0) {
                 continue;
             }
@@ -222,7 +222,7 @@ static void write_results(const unit *u) {
     const int64_t columns = u->item.problem->value_size, lanes = u->plan->few ? 1 : numbers->lanes;
     for (int64_t row = 0; row < u->rows; row += lanes) {
         const row_sums from = sums_of_row(u, row);
-        const int64_t rows = bp__attention_least(lanes, u->rows - row);
+        const int64_t rows = bp__least(lanes, u->rows - row);
         if (u->plan->few) {
             const double sum = numbers->load(from.sum);
             elements->narrow(1, columns, from.sums, 0, 1, sum == 0 ? 1 : 1 / sum,
@@ -255,7 +255,7 @@ static unit unit_of(const bp__attention_call *call, int64_t index, char *memory)
     unit u = {.plan = plan,
               .item = bp__attention_item_of(call, p->causal ? place % plan->work.items : place / plan->blocks),
               .row = block * plan->block,
-              .rows = bp__attention_least(plan->block, plan->work.rows - block * plan->block),
+              .rows = bp__least(plan->block, plan->work.rows - block * plan->block),
               .from = part * plan->part,
               .queries = memory + plan->queries,
               .scores = memory + plan->scores,
@@ -263,7 +263,7 @@ static unit unit_of(const bp__attention_call *call, int64_t index, char *memory)
               .keys = memory + plan->keys,
               .values = memory + plan->values,
               .factor = memory + plan->state};
-    u.to = bp__attention_least((part + 1) * plan->part, u.item.keys);
+    u.to = bp__least((part + 1) * plan->part, u.item.keys);
     /* The sums of one part among several stay until all are merged. */
     u.sums =
         plan->parts > 1 ? call->workspace + plan->partial + (size_t)index * plan->partial_size : memory + plan->sums;
@@ -365,7 +365,7 @@ static void cut(prepared *plan) {
     plan->few = !plan->whole && !work->set.pairs && work->rows <= FEW;
     const int64_t rows = work->rows > 0 ? work->rows : 1; /* without rows there are no blocks, but blocks have a size */
     const int64_t panels = plan->few ? 1 : (rows + lanes - 1) / lanes;
-    int64_t most = bp__attention_least(PANELS, panels);
+    int64_t most = bp__least(PANELS, panels);
     while (most > 1 && work->items * ((panels + most - 1) / most) < 4 * work->threads) {
         most /= 2;
     }
@@ -379,7 +379,7 @@ static void cut(prepared *plan) {
 static void lay_out(prepared *plan) {
     const bp_attention_problem *p = parameters(plan);
     const int64_t lanes = plan->few ? 1 : plan->work.set.numbers->lanes, rows = padded_rows(plan);
-    const int64_t keys = plan->whole ? p->keys : bp__attention_least(BP__ATTENTION_KEYS, p->keys);
+    const int64_t keys = plan->whole ? p->keys : bp__least(BP__ATTENTION_KEYS, p->keys);
     const size_t number = number_size(plan);
     size_t end = 0;
     plan->queries = bp__attention_reserve(&end, number, rows, p->size);

@@ -28,7 +28,7 @@ void bp__attention_gather(const bp__attention_item *item, bp_attention_tensor wh
     const size_t line = (size_t)columns * item->plan->set.numbers->number;
     for (int64_t done = 0, rows; done < keys; done += rows) {
         const char *at = bp__attention_in_page(item, which, from + done, &rows);
-        rows = bp__attention_least(rows, keys - done);
+        rows = bp__least(rows, keys - done);
         bp__attention_elements_of(item->plan, layout->dtype)
             ->widen(rows, columns, at, layout->row, layout->column, factor, to + (size_t)done * line, columns);
     }

@@ -327,8 +327,8 @@ char *bp__attention_panel_bias(const bp__attention_item *item, int64_t row, int6
     }
     const bool shared = shares_mask(item->plan);
     for (int64_t lane = 0; lane < (shared ? 1 : numbers->lanes); lane++) {
-        bp__attention_bias(item, row + bp__attention_least(lane, rows - 1), from, keys,
-                           to + (size_t)lane * numbers->number, numbers->lanes);
+        bp__attention_bias(item, row + bp__least(lane, rows - 1), from, keys, to + (size_t)lane * numbers->number,
+                           numbers->lanes);
     }
     if (shared) {
         numbers->spread(keys, to);
@@ -351,8 +351,8 @@ char *bp__attention_panel_limits(const bp__attention_item *item, int64_t row, in
     double limits[BP__ATTENTION_LANES];
     const int lanes = item->plan->set.numbers->lanes;
     for (int64_t lane = 0; lane < lanes; lane++) {
-        const int64_t limit = bp__attention_permitted(item, row + bp__attention_least(lane, rows - 1)) - from;
-        limits[lane] = (double)(limit < 0 ? 0 : bp__attention_least(limit, keys));
+        const int64_t limit = bp__attention_permitted(item, row + bp__least(lane, rows - 1)) - from;
+        limits[lane] = (double)(limit < 0 ? 0 : bp__least(limit, keys));
     }
     item->plan->set.numbers->copy(to, lanes, limits);
     return to;
@@ -374,7 +374,7 @@ void bp__attention_drop(const bp__attention_item *item, int64_t row, int64_t row
         return;
     }
     for (int lane = 0; lane < lanes; lane++) {
-        const int64_t own = row + bp__attention_least(lane, rows - 1);
+        const int64_t own = row + bp__least(lane, rows - 1);
         index[lane] = item->call->offset + (uint64_t)(item->index * item->plan->rows + own);
     }
     item->plan->set.numbers->drop(lanes, keys, weights, from, index, item->call->seed, (uint64_t)(dropout * words),

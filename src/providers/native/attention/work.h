@@ -4,6 +4,7 @@
 
 #include "attention.h"
 
+#include "providers/least.h"
 #include "providers/native/address.h"
 #include "providers/native/stop.h"
 
@@ -41,10 +42,6 @@ typedef struct bp__attention_item {
     int64_t keys;                       /* with pages, the keys of this item */
     char *tensor[BP_ATTENTION_TENSORS]; /* NULL: absent */
 } bp__attention_item;
-
-static inline int64_t bp__attention_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 static inline const bp__attention_elements *bp__attention_elements_of(const bp__attention_work *plan, uint32_t dtype) {
     return &plan->set.elements[dtype - BP_F16];
@@ -87,7 +84,7 @@ static inline int64_t bp__attention_permitted(const bp__attention_item *item, in
         return item->keys;
     }
     const int64_t own = row % p->queries + 1 + (p->page_size > 0 ? item->keys - p->queries : 0);
-    return own < 0 ? 0 : bp__attention_least(own, item->keys);
+    return own < 0 ? 0 : bp__least(own, item->keys);
 }
 
 /* Returns the most keys that one of the rows may use. */

@@ -17,6 +17,7 @@
 #define BP_NATIVE_CONTRACT_H
 
 #include "backplane/provider.h"
+#include "providers/least.h"
 
 #include <stdbool.h>
 #include <stddef.h>

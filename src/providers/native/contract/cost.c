@@ -19,10 +19,6 @@ static const double row_ns = 9, dot_ns = 9, few_ns = 1, product_ns = 4;
 /* Factor of each ISA's vectors, relative to AVX2. */
 static const double slower[] = {1.8, 1, 0.8};
 
-static double larger(double a, double b) {
-    return a > b ? a : b;
-}
-
 static bool is_dense(const bp__contract_tiling *t, int d, int side) {
     return d < 0 || t->dim[d].step[side] == t->unit;
 }
@@ -106,15 +102,15 @@ static double compute_cost(const bp__contract_tiling *t, bool halves, int isa) {
     case BP__CONTRACT_COPY:
         return elements * pack_ns[t->pack_kind[BP__C]] + (double)t->outer.count * (10 + 3 * z);
     case BP__CONTRACT_PRODUCT:
-        cost = elements * (arithmetic * larger(1, lanes / x) + load_ns * unit + product_ns / x);
+        cost = elements * (arithmetic * bp__most_real(1, lanes / x) + load_ns * unit + product_ns / x);
         break;
     case BP__CONTRACT_ROWS:
-        cost = products * (arithmetic * larger(1, lanes / x) + row_ns / (x * y)) + elements * load_ns * unit * 2;
+        cost = products * (arithmetic * bp__most_real(1, lanes / x) + row_ns / (x * y)) + elements * load_ns * unit * 2;
         cost += t->folds ? elements / (double)t->base * (20 + x) : 0;
         break;
     case BP__CONTRACT_DOTS:
         cost = is_few(t, y) ? products * (arithmetic + few_ns / y)
-                            : products * (arithmetic * larger(1, lanes / y) + dot_ns / y);
+                            : products * (arithmetic * bp__most_real(1, lanes / y) + dot_ns / y);
         cost += elements * load_ns * unit;
         break;
     }
@@ -152,5 +148,5 @@ static double memory_cost(const bp_host *host, const bp__contract_tiling *t) {
 }
 
 double bp__contract_cost(const bp_host *host, const bp_problem *problem, int isa, const bp__contract_tiling *t) {
-    return 15 + larger(memory_cost(host, t), compute_cost(t, problem->dtype <= BP_BF16, isa));
+    return 15 + bp__most_real(memory_cost(host, t), compute_cost(t, problem->dtype <= BP_BF16, isa));
 }

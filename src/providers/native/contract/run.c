@@ -428,16 +428,12 @@ static int64_t *multiples(int64_t *at, int64_t count, int64_t unit, const int64_
     return at + count;
 }
 
-static int64_t larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 /* Returns the largest number of rows that are packed at once. */
 static int64_t steps_of(const bp__contract_tiling *tiling) {
-    return larger(tiling->mode == BP__CONTRACT_DOTS   ? tiling->x.count
-                  : tiling->mode == BP__CONTRACT_ROWS ? tiling->y.count
-                                                      : 1,
-                  tiling->z.count);
+    return bp__most(tiling->mode == BP__CONTRACT_DOTS   ? tiling->x.count
+                    : tiling->mode == BP__CONTRACT_ROWS ? tiling->y.count
+                                                        : 1,
+                    tiling->z.count);
 }
 
 static int64_t line_of(const bp__contract_tiling *tiling) {

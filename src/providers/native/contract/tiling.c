@@ -28,10 +28,6 @@ enum {
     PARTIAL_BYTES = 2 << 20 /* bytes of the sums of all splits, at most */
 };
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 static int64_t blocks_of(int64_t size, int64_t part) {
     return (size + part - 1) / part;
 }
@@ -242,7 +238,7 @@ static void tile_copy(bp__contract_tiling *t) {
             extend_along(t, &t->z, BP__A, ENOUGH, MOST);
         }
     }
-    extend(t, &t->z, 0, t->output_ndim, ROWS, least(ROWS, MAX_COPY_ROW / t->x.count));
+    extend(t, &t->z, 0, t->output_ndim, ROWS, bp__least(ROWS, MAX_COPY_ROW / t->x.count));
     t->pack_kind[BP__C] = pack_kind_for(&t->x, &t->z, BP__C, BP__A);
 }
 
@@ -265,7 +261,7 @@ static bool packs_any(const bp__contract_tiling *t) {
 
 /* Returns the dimension with the lowest price for vectors: one in which an operand is contiguous, or the fastest of C.
  */
-static int cheapest(const bp__contract_tiling *t) {
+static int cheapest_dimension(const bp__contract_tiling *t) {
     int best = t->output_ndim - 1;
     double price = -1;
     for (int d = t->output_ndim - 1; d >= 0; d--) {
@@ -293,7 +289,7 @@ static int transpose_dim(const bp__contract_tiling *t) {
  * dimension in which it is contiguous. */
 static void tile_product(bp__contract_tiling *t) {
     enum { ROWS = 64 };
-    const int first = cheapest(t);
+    const int first = cheapest_dimension(t);
     bp__contract_axis probe = {.count = 1};
     for (int side = 0; side < BP__OPERANDS && first >= 0; side++) {
         probe.kind[side] = kind_with(t, &probe, first, side);
@@ -309,7 +305,7 @@ static void tile_product(bp__contract_tiling *t) {
         assign(t);
         add(t, &t->z, transpose_dim(t), TRANSPOSE_SIDE);
     }
-    extend(t, &t->z, 0, t->output_ndim, ROWS, least(ROWS, MAX_COPY_ROW / t->x.count));
+    extend(t, &t->z, 0, t->output_ndim, ROWS, bp__least(ROWS, MAX_COPY_ROW / t->x.count));
     t->pack_kind[BP__A] = pack_kind_for(&t->x, &t->z, -1, BP__A);
     t->pack_kind[BP__B] = pack_kind_for(&t->x, &t->z, -1, BP__B);
     t->pack_kind[BP__C] = pack_kind_for(&t->x, &t->z, BP__C, -1);
@@ -335,7 +331,7 @@ static int folding_dim(const bp__contract_tiling *t, const bp__contract_axis *ro
 static int64_t folded_length(const bp__contract_tiling *t, int64_t base, int d) {
     const double times = t->products / t->elements / MIN_FOLD_USES;
     const int64_t folds = times < MAX_FOLDED_ROW / (double)base ? (int64_t)times : MAX_FOLDED_ROW / base;
-    return base * least(t->dim[d].size, folds < 1 ? 1 : folds);
+    return base * bp__least(t->dim[d].size, folds < 1 ? 1 : folds);
 }
 
 /* Returns the length of rows along x. */
@@ -407,11 +403,11 @@ static void choose_columns(bp__contract_tiling *t, int x) {
     enum { TILE_ROW = 256 };
     int64_t most = ROW_BYTES / (t->unit < 4 ? 4 : t->unit), terms = 1;
     for (int d = t->output_ndim; d < t->ndim; d++) {
-        terms = least(ROW_TERMS, terms * t->dim[d].size);
+        terms = bp__least(ROW_TERMS, terms * t->dim[d].size);
     }
     for (int side = 0; side < BP__OPERANDS && x >= 0; side++) {
         if (kind_of(t->dim[x].step[side], t->unit) == BP__SCATTERED) {
-            most = least(most, side == BP__C ? TILE_ROW : TRANSPOSE_SIDE);
+            most = bp__least(most, side == BP__C ? TILE_ROW : TRANSPOSE_SIDE);
         }
     }
     most = x >= 0 && is_broadcast(t, x) ? TRANSPOSE_SIDE : most;
@@ -425,7 +421,7 @@ static void choose_columns(bp__contract_tiling *t, int x) {
     t->base = t->x.count;
     const bool scattered = t->x.kind[BP__C] != BP__DENSE;
     if (fold >= 0) {
-        t->folds = add(t, &t->x, fold, least(most, folded_length(t, t->base, fold)));
+        t->folds = add(t, &t->x, fold, bp__least(most, folded_length(t, t->base, fold)));
     }
     assign(t);
     t->packed[BP__C] = scattered;
@@ -487,7 +483,7 @@ static void cut(bp__contract_tiling *t) {
     if (affordable < 2 || t->terms.count < 2) {
         return;
     }
-    t->splits = least(affordable, blocks_of(t->terms.count, split));
+    t->splits = bp__least(affordable, blocks_of(t->terms.count, split));
     t->split_steps = blocks_of(t->terms.count, t->splits);
     t->splits = blocks_of(t->terms.count, t->split_steps);
 }

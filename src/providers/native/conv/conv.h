@@ -139,10 +139,6 @@ static inline int bp__conv_v_width(const bp__native_kernels *kernels, int64_t le
     return (int)(vectors == full + 1 && full > 2 ? full - 1 : vectors < full ? vectors : full) * kernels->lanes;
 }
 
-static inline int64_t bp__conv_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 static inline int64_t bp__conv_round_up(int64_t x, int64_t unit) {
     return (x + unit - 1) / unit * unit;
 }

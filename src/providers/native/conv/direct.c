@@ -76,7 +76,7 @@ static void add_terms(const call *w, const place *p, const char *image, bp__conv
     memset(sums.sums, 0, (size_t)(sums.runs * sums.n * packed));
     sums.from = from;
     for (int64_t first = 0; first < w->job.terms; first += TERMS) {
-        sums.terms = bp__conv_least(w->job.terms - first, TERMS);
+        sums.terms = bp__least(w->job.terms - first, TERMS);
         for (int64_t t = 0; t < sums.terms; t++) {
             const term *one = &w->terms[first + t];
             from[t] = is_inside(&w->job, p, one->shift) ? image + (p->at + one->at) * element : NULL;
@@ -94,10 +94,10 @@ static int64_t divide_up(int64_t a, int64_t b) {
 static void find_inner(const bp__conv_job *job, int64_t *low, int64_t *high) {
     const bp__conv_axis *axis = &job->axis[BP_MAX_CONV_NDIM - 1];
     const int64_t reach = (axis->taps - 1) * axis->change;
-    const int64_t first = axis->first + bp__conv_least(reach, 0), last = axis->first + (reach > 0 ? reach : 0);
+    const int64_t first = axis->first + bp__least(reach, 0), last = axis->first + (reach > 0 ? reach : 0);
     const int64_t from = divide_up(-first, axis->step), to = divide_up(axis->size - last, axis->step);
-    *low = from < 0 ? 0 : bp__conv_least(from, axis->grid);
-    *high = to < *low ? *low : bp__conv_least(to, axis->grid);
+    *low = from < 0 ? 0 : bp__least(from, axis->grid);
+    *high = to < *low ? *low : bp__least(to, axis->grid);
 }
 
 /* Converts the weights to [tap][group]. */
@@ -117,7 +117,7 @@ static void describe_groups(const call *w, const int64_t index[1 + BP_MAX_CONV_N
     const prepared *plan = w->plan;
     const bp__conv_axis *axis = &w->job.axis[BP_MAX_CONV_NDIM - 1];
     const bp_conv_problem *c = &plan->problem.of.conv;
-    const int64_t n = bp__conv_least(c->groups - group, most);
+    const int64_t n = bp__least(c->groups - group, most);
     *sums = (bp__conv_sums){.n = n,
                             .runs = runs,
                             .terms = w->job.terms,
@@ -210,7 +210,7 @@ static void add_positions(const call *w, const int64_t index[1 + BP_MAX_CONV_NDI
 static void add_row(const call *w, int64_t index[1 + BP_MAX_CONV_NDIM], const row_of_terms *row, int64_t most) {
     const int64_t size = w->job.axis[BP_MAX_CONV_NDIM - 1].grid;
     for (int64_t o = 0, runs; o < size; o += runs) {
-        runs = o >= row->low && o < row->high ? bp__conv_least(row->high - o, most) : 1;
+        runs = o >= row->low && o < row->high ? bp__least(row->high - o, most) : 1;
         index[BP_MAX_CONV_NDIM] = o;
         add_positions(w, index, runs);
     }
@@ -224,7 +224,7 @@ static void complete_row(const call *w, int64_t index[1 + BP_MAX_CONV_NDIM], row
     for (int64_t o = 0, runs; o < size; o += runs) {
         const int64_t inner = (row->high - o) / BP__CONV_EDGE * BP__CONV_EDGE;
         const bool edge = o < row->low || inner <= 0;
-        runs = edge ? bp__conv_least(size - o, BP__CONV_EDGE) : inner;
+        runs = edge ? bp__least(size - o, BP__CONV_EDGE) : inner;
         index[BP_MAX_CONV_NDIM] = o;
         complete_positions(w, index, row, runs, edge);
     }
@@ -233,7 +233,7 @@ static void complete_row(const call *w, int64_t index[1 + BP_MAX_CONV_NDIM], row
 static void compute_groups(const call *w, int64_t unit) {
     int64_t index[1 + BP_MAX_CONV_NDIM];
     const bp_conv_problem *c = &w->plan->problem.of.conv;
-    const int64_t most = RUN * RUNS / bp__conv_least(c->groups, RUN);
+    const int64_t most = RUN * RUNS / bp__least(c->groups, RUN);
     row_of_terms row;
     find_inner(&w->job, &row.low, &row.high);
     bp__conv_position(&w->job, unit * w->job.axis[BP_MAX_CONV_NDIM - 1].grid, index);

@@ -29,7 +29,7 @@ size_t bp__direct_row_bytes(const bp__conv_set *set) {
 /* Finds the least shift of the taps in a dimension. Returns the distance to the largest one. */
 static int64_t reach_of(const bp__conv_axis *axis, int64_t *low) {
     const int64_t reach = (axis->taps - 1) * axis->change;
-    *low = bp__conv_least(reach, 0);
+    *low = bp__least(reach, 0);
     return reach < 0 ? -reach : reach;
 }
 
@@ -50,7 +50,7 @@ void bp__direct_cut_job(call *w) {
     const bp__conv_axis *row = &job->axis[1], *column = &job->axis[LAST];
     const int64_t packed = (int64_t)w->plan->set.products->packed, lanes = w->plan->set.products->lanes;
     bp__direct_cut *cut = &w->cut;
-    *cut = (bp__direct_cut){.run = bp__conv_least(column->grid, RUN), .band = 1};
+    *cut = (bp__direct_cut){.run = bp__least(column->grid, RUN), .band = 1};
     if (job->terms == 0 || job->terms > TERMS) {
         return;
     }
@@ -107,8 +107,8 @@ static void pack_rows(const call *w, const char *row, int64_t at, int64_t step, 
     const int64_t element = (int64_t)w->plan->set.products->element;
     int64_t before = at < 0 ? (-at + step - 1) / step : 0;
     int64_t end = at < axis->size ? (axis->size - at + step - 1) / step : 0;
-    before = bp__conv_least(before, n);
-    end = end < before ? before : bp__conv_least(end, n);
+    before = bp__least(before, n);
+    end = end < before ? before : bp__least(end, n);
     const char *from = end > before ? row + (at + before * step) * axis->stride * element : row;
     w->plan->set.own->widen_rows(&(bp__conv_rows){.n = n,
                                                   .count = count,
@@ -128,8 +128,8 @@ static void pack_plane(const call *w, const char *plane, const int64_t first[BP_
     const bp__direct_cut *cut = &w->cut;
     const int64_t element = (int64_t)w->plan->set.products->element, packed = (int64_t)w->plan->set.products->packed;
     const int64_t width = cut->columns * column->step;
-    const int64_t above = first[1] < 0 ? bp__conv_least(-first[1], rows) : 0;
-    const int64_t below = first[1] + rows > row->size ? bp__conv_least(first[1] + rows - row->size, rows - above) : 0;
+    const int64_t above = first[1] < 0 ? bp__least(-first[1], rows) : 0;
+    const int64_t below = first[1] + rows > row->size ? bp__least(first[1] + rows - row->size, rows - above) : 0;
     memset(to, 0, (size_t)(above * width * packed));
     memset(to + (rows - below) * width * packed, 0, (size_t)(below * width * packed));
     for (int64_t phase = 0; phase < column->step && above + below < rows; phase++) {
@@ -211,7 +211,7 @@ static void compute_rows(const call *w, const int64_t index[1 + BP_MAX_CONV_NDIM
         plan->set.plain->add(&s);
     }
     for (int64_t t = 0; !w->cut.shared && t < job->terms; t += TERMS) {
-        s.terms = bp__conv_least(job->terms - t, TERMS);
+        s.terms = bp__least(job->terms - t, TERMS);
         s.weights = weights + t * packed;
         pack_terms(w, image, index, width, t, s.terms, rows, from);
         plan->set.plain->add(&s);
@@ -245,8 +245,8 @@ void bp__direct_channel(call *w, int64_t unit, char *weights) {
     for (index[1] = 0; index[1] < job->axis[0].grid; index[1]++) {
         for (index[2] = 0; index[2] < job->axis[1].grid && !bp__stops(&w->stop); index[2] += w->cut.band) {
             for (index[3] = 0; index[3] < job->axis[LAST].grid; index[3] += w->cut.run) {
-                compute_rows(w, index, bp__conv_least(job->axis[1].grid - index[2], w->cut.band),
-                             bp__conv_least(job->axis[LAST].grid - index[3], w->cut.run), channel, image, weights,
+                compute_rows(w, index, bp__least(job->axis[1].grid - index[2], w->cut.band),
+                             bp__least(job->axis[LAST].grid - index[3], w->cut.run), channel, image, weights,
                              weights + plan->weight_bytes);
             }
         }

@@ -87,8 +87,8 @@ static rows take_x(const prepared *plan, const unit *u, const char *from, const 
         const bp__conv_axis *axis = &plan->job.axis[1 + d];
         const int64_t first = start[d] * axis->step + axis->first;
         const int64_t end = first + (count[d] - 1) * axis->step + (axis->taps - 1) * axis->change + 1;
-        low[d] = first < 0 ? 0 : bp__conv_least(first, axis->size);
-        size[d] = end < low[d] ? 0 : bp__conv_least(end, axis->size) - low[d];
+        low[d] = first < 0 ? 0 : bp__least(first, axis->size);
+        size[d] = end < low[d] ? 0 : bp__least(end, axis->size) - low[d];
     }
     rows x = take_rows(plan, u, element_of(plan, from, low[0] * c->x[1] + low[1] * c->x[2]),
                        c->in_channels * c->x_channel, c->x + 1, size[0], size[1], u->x_panel);
@@ -106,8 +106,8 @@ static void find_ranges(const bp__conv_axis *axis, int64_t start, bp__conv_corre
         const int64_t at = start * axis->step + axis->first + t * axis->change;
         const int64_t before = at < 0 ? (-at + axis->step - 1) / axis->step : 0;
         const int64_t until = at < axis->size ? (axis->size - at + axis->step - 1) / axis->step : 0;
-        first[t] = bp__conv_least(before, c->count);
-        end[t] = bp__conv_least(until, c->count);
+        first[t] = bp__least(before, c->count);
+        end[t] = bp__least(until, c->count);
     }
     c->low = first[0];
     c->high = end[c->taps - 1] < c->low ? c->low : end[c->taps - 1];
@@ -123,7 +123,7 @@ static void correlate(const prepared *plan, const unit *u, const rows *y, const 
     for (int64_t t = 0; t < column->taps; t += TAPS) {
         bp__conv_correlation c = {.n = bp__conv_round_up(u->count, plan->set.products->lanes),
                                   .count = count[1],
-                                  .taps = bp__conv_least(column->taps - t, TAPS),
+                                  .taps = bp__least(column->taps - t, TAPS),
                                   .y_step = y->step,
                                   .x_step = column->step * x->step,
                                   .x_tap = column->change * x->step,
@@ -156,9 +156,9 @@ static void add_plane(const prepared *plan, const unit *u, const char *x, const 
     const bp__conv_job *job = &plan->job;
     int64_t start[2], count[2];
     for (start[0] = 0; start[0] < job->axis[1].grid; start[0] += count[0]) {
-        count[0] = bp__conv_least(job->axis[1].grid - start[0], plan->band);
+        count[0] = bp__least(job->axis[1].grid - start[0], plan->band);
         for (start[1] = 0; start[1] < job->axis[LAST].grid; start[1] += count[1]) {
-            count[1] = bp__conv_least(job->axis[LAST].grid - start[1], plan->run);
+            count[1] = bp__least(job->axis[LAST].grid - start[1], plan->run);
             const rows own = take_rows(plan, u, element_of(plan, y, start[0] * c->y[1] + start[1] * c->y[2]),
                                        c->out_channels * c->y_channel, c->y + 1, count[0], count[1], u->y_panel);
             const rows image = take_x(plan, u, x, start, count);
@@ -211,10 +211,10 @@ static unit unit_of(const prepared *plan, int64_t index, char *scratch) {
     const bp_conv_problem *c = &plan->problem.of.conv;
     unit u;
     u.tap_row = index % plan->row_tiles * plan->row_tile;
-    u.tap_rows = bp__conv_least(plan->tap_rows - u.tap_row, plan->row_tile);
+    u.tap_rows = bp__least(plan->tap_rows - u.tap_row, plan->row_tile);
     index /= plan->row_tiles;
     u.group = index % plan->blocks * plan->block;
-    u.count = bp__conv_least(c->groups - u.group, plan->block);
+    u.count = bp__least(c->groups - u.group, plan->block);
     index /= plan->blocks;
     u.c = index % c->in_channels;
     u.k = index / c->in_channels;
@@ -277,7 +277,7 @@ static void destroy(bp_prepared *self) {
 
 /* Returns how many rows or positions of X some rows or positions of Y need. */
 static int64_t reach(const bp__conv_axis *axis, int64_t count) {
-    return bp__conv_least((count - 1) * axis->step + (axis->taps - 1) * axis->change + 1, axis->size);
+    return bp__least((count - 1) * axis->step + (axis->taps - 1) * axis->change + 1, axis->size);
 }
 
 /* Cuts the weight into units, enough for the threads. */
@@ -287,7 +287,7 @@ static void cut(prepared *plan) {
     const int64_t channels = c->in_channels * c->out_channels,
                   vectors = (c->groups + kernels->lanes - 1) / kernels->lanes;
     const bool all_in_place = plan->in_place && c->groups % kernels->lanes == 0;
-    int64_t most = bp__conv_least(all_in_place ? MOST_VECTORS : PACKED_VECTORS, vectors);
+    int64_t most = bp__least(all_in_place ? MOST_VECTORS : PACKED_VECTORS, vectors);
     while (plan->threads > 1 && most > 1 && (vectors + most - 1) / most * channels < 2 * plan->threads) {
         most--;
     }
@@ -307,7 +307,7 @@ static void cut(prepared *plan) {
 static void cut_planes(prepared *plan) {
     const bp__conv_axis *row = &plan->job.axis[1], *column = &plan->job.axis[LAST];
     const int64_t position = plan->block * (int64_t)plan->set.products->packed;
-    plan->run = bp__conv_least(column->grid, RUN);
+    plan->run = bp__least(column->grid, RUN);
     plan->band = 1;
     const int64_t width = plan->run + reach(column, plan->run);
     while (plan->run == column->grid && plan->band < row->grid &&

@@ -92,14 +92,14 @@ static int64_t kernel_at(const prepared *plan, int64_t group, int64_t row, int64
 /* Returns the vectors of the panel with this row. Panels are full but for the last one. */
 static int64_t panel_vectors(const prepared *plan, int64_t row) {
     const int64_t panel = plan->set.products->p_panel, left = plan->cut.job.rows - row / panel * panel;
-    return parts(bp__conv_least(left, panel), lanes(plan));
+    return parts(bp__least(left, panel), lanes(plan));
 }
 
 /* Puts a channel of some rows, one in each lane, into the panels of all frequencies. */
 static void pack_rows(const prepared *plan, const char *tile, int64_t row, int64_t channel, char *group) {
     const bp__native_kernels *products = plan->set.products;
     const int64_t k0 = channel / products->k_block * products->k_block, vectors = panel_vectors(plan, row);
-    const int64_t k = bp__conv_least(products->k_block, plan->cut.job.channels - k0);
+    const int64_t k = bp__least(products->k_block, plan->cut.job.channels - k0);
     const int64_t all = bp__conv_round_up(plan->cut.job.rows, lanes(plan)),
                   start = row / products->p_panel * products->p_panel;
     const int64_t vector = (row - start) / lanes(plan);
@@ -145,7 +145,7 @@ static void pack_pairs(const call *w, int64_t first, char *tile) {
     for (int i = 0; i < lanes(plan); i++) {
         offset[i] = 2 * (first + i) * plan->cut.frequencies;
     }
-    const bp__fft_lines lines = {w->packed, offset, (int)bp__conv_least(lanes(plan), kernels - first), 2, 1, false};
+    const bp__fft_lines lines = {w->packed, offset, (int)bp__least(lanes(plan), kernels - first), 2, 1, false};
     plan->set.transforms[0]->scatter(tile, &lines, false, plan->cut.frequencies);
 }
 
@@ -293,7 +293,7 @@ static int64_t compute_count(const prepared *plan) {
 static int64_t panel_at(const call *w, int64_t tile, int64_t channel) {
     const prepared *plan = w->plan;
     const int64_t block = plan->set.products->k_block, panel = plan->set.products->q_panel;
-    const int64_t k0 = channel / block * block, k = bp__conv_least(block, plan->cut.job.channels - k0);
+    const int64_t k0 = channel / block * block, k = bp__least(block, plan->cut.job.channels - k0);
     return 2 *
            (bp__conv_round_up(w->tiles, panel) * k0 + tile / panel * panel * k + (channel - k0) * panel + tile % panel);
 }
@@ -335,7 +335,7 @@ static void multiply_frequency(const call *w, int64_t group, int64_t f) {
                             .c_q = across,
                             .alpha = {1, 0}};
     for (int64_t k0 = 0; k0 < plan->cut.job.channels; k0 += products->k_block) {
-        view.k = bp__conv_least(products->k_block, plan->cut.job.channels - k0);
+        view.k = bp__least(products->k_block, plan->cut.job.channels - k0);
         view.v = weight + 2 * across * k0 * real(plan);
         view.s = image + 2 * columns * k0 * real(plan);
         view.beta[0] = k0 > 0;
@@ -350,7 +350,7 @@ static void multiply_units(void *context, int task) {
     (void)task;
     while (take_unit(w, &unit)) {
         const int64_t first = unit % blocks * FREQUENCIES;
-        for (int64_t f = first; f < bp__conv_least(all, first + FREQUENCIES); f++) {
+        for (int64_t f = first; f < bp__least(all, first + FREQUENCIES); f++) {
             multiply_frequency(w, unit / blocks, f);
         }
     }
@@ -370,7 +370,7 @@ static void result_units(void *context, int task) {
         const int64_t at = group * plan->sums_group + 2 * (column * bp__conv_round_up(rows, lanes(plan)) + row);
         const bp__fft_view from = {.at = w->sums + at * real(plan), .step = plan->sums, .layout = BP__FFT_PAIRS};
         bp__fourier_planes planes = {.count = 0};
-        for (int64_t i = row; i < bp__conv_least(rows, row + lanes(plan)); i++) {
+        for (int64_t i = row; i < bp__least(rows, row + lanes(plan)); i++) {
             add_result(plan, &planes, w->first + column, group, i);
         }
         bp__fourier_copy(&plan->set, &from, &to, plan->cut.frequencies);
@@ -384,7 +384,7 @@ static void compute_blocks(call *w) {
     /* Rows and columns that pad vectors and panels are read, but change nothing. */
     memset(w->panels, 0, plan->shared_bytes);
     for (w->first = 0; w->first < tiles && !bp__stopped(&w->stop); w->first += plan->cut.block) {
-        w->tiles = bp__conv_least(plan->cut.block, tiles - w->first);
+        w->tiles = bp__least(plan->cut.block, tiles - w->first);
         share(w, transform_units, groups * parts(w->tiles * plan->cut.job.channels, lanes(plan)));
         if (!bp__stopped(&w->stop)) {
             share(w, multiply_units, groups * parts(plan->cut.frequencies, FREQUENCIES));

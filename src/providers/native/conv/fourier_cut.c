@@ -60,7 +60,7 @@ static int64_t smooth(int64_t least) {
         while (n < least) {
             n *= 2;
         }
-        best = bp__conv_least(best, n);
+        best = bp__least(best, n);
     }
     return best;
 }
@@ -107,7 +107,7 @@ static int64_t parts(int64_t x, int64_t unit) {
 /* Sets the size of one axis. */
 static void set_size(bp__fourier_axis *axis, int64_t n) {
     axis->n = n;
-    axis->results = n == 1 ? 1 : bp__conv_least(n - axis->span + 1, axis->of.grid);
+    axis->results = n == 1 ? 1 : bp__least(n - axis->span + 1, axis->of.grid);
     axis->tiles = parts(axis->of.grid, axis->results);
 }
 
@@ -154,7 +154,7 @@ static int64_t block_of(const bp__fourier_cut *cut, const bp__fourier_set *set, 
     const double fit = BLOCK_BYTES / tile_bytes(cut, set);
     const int64_t most = fit < 1 ? 1 : fit < MOST_BLOCK ? (int64_t)fit : MOST_BLOCK, panel = set->products->q_panel;
     const int64_t block = most > panel ? most / panel * panel : most;
-    return bp__conv_least(block, tiles);
+    return bp__least(block, tiles);
 }
 
 static double weights_ns(const bp__fourier_cut *cut, const bp__fourier_set *set, const transforms *t) {
@@ -204,7 +204,7 @@ static void set_axes(bp__fourier_cut *cut) {
         axis->of = cut->job.axis[d];
         const int64_t reach = (axis->of.taps - 1) * axis->of.change;
         axis->span = 1 + (reach < 0 ? -reach : reach);
-        axis->first = axis->of.first + bp__conv_least(reach, 0);
+        axis->first = axis->of.first + bp__least(reach, 0);
     }
 }
 

@@ -18,8 +18,8 @@ static int64_t find_row(const bp__fourier_cut *cut, int64_t tile, int64_t index[
     return tile;
 }
 
-static int64_t within(int64_t x, int64_t most) {
-    return x < 0 ? 0 : bp__conv_least(x, most);
+static int64_t limited(int64_t x, int64_t most) {
+    return x < 0 ? 0 : bp__least(x, most);
 }
 
 void bp__fourier_add_image(const bp__fourier_cut *cut, bp__fourier_planes *planes, int64_t tile, int64_t channel) {
@@ -30,8 +30,8 @@ void bp__fourier_add_image(const bp__fourier_cut *cut, bp__fourier_planes *plane
         const bp__fourier_axis *axis = &cut->axis[d];
         const int64_t from = index[d] * axis->results * axis->of.step + axis->first;
         planes->at[i] += from * axis->of.stride;
-        planes->box[i].low[d] = within(-from, axis->n);
-        planes->box[i].high[d] = within(axis->of.size - from, axis->n);
+        planes->box[i].low[d] = limited(-from, axis->n);
+        planes->box[i].high[d] = limited(axis->of.size - from, axis->n);
     }
 }
 
@@ -46,7 +46,7 @@ void bp__fourier_add_result(const bp__fourier_cut *cut, bp__fourier_planes *plan
         const int64_t from = index[d] * axis->results;
         planes->at[i] += from * axis->of.result;
         planes->box[i].low[d] = 0;
-        planes->box[i].high[d] = bp__conv_least(axis->results, axis->of.grid - from);
+        planes->box[i].high[d] = bp__least(axis->results, axis->of.grid - from);
     }
 }
 
@@ -65,7 +65,7 @@ bp__fourier_box bp__fourier_needed(const bp__fourier_planes *planes) {
     for (int i = 0; i < planes->count; i++) {
         const bp__fourier_box *one = &planes->box[i];
         for (int d = 0; !is_empty(one) && d < BP__FOURIER_AXES; d++) {
-            all.low[d] = any ? bp__conv_least(all.low[d], one->low[d]) : one->low[d];
+            all.low[d] = any ? bp__least(all.low[d], one->low[d]) : one->low[d];
             all.high[d] = any && all.high[d] > one->high[d] ? all.high[d] : one->high[d];
         }
         any = any || !is_empty(one);
@@ -164,7 +164,7 @@ static void copy_pairs(const row *r, int64_t low, int64_t pairs, bool read) {
 /* Copies a row that is the same in all lanes. Pairs begin at even elements of the tile. */
 static void copy_uniform(const row *r, bool read) {
     const int64_t low = r->planes->box[0].low[2], high = r->planes->box[0].high[2];
-    const int64_t even = bp__conv_least(bp__conv_round_up(low, 2), high), pairs = (high - even) / 2;
+    const int64_t even = bp__least(bp__conv_round_up(low, 2), high), pairs = (high - even) / 2;
     copy_lanes(r, low, even, read);
     if (pairs > 0) {
         copy_pairs(r, even, pairs, read);

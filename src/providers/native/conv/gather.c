@@ -123,7 +123,7 @@ static void find_piece(const bp__conv_job *job, const positions *p, const int64_
     }
     of->at = at;
     of->step = step;
-    of->count = bp__conv_least(count, most);
+    of->count = bp__least(count, most);
 }
 
 /* Packs a piece into rows of a panel. */
@@ -160,7 +160,7 @@ typedef struct filling {
 static void fill_weight(const filling *f, int64_t k0, int64_t k, char *panel) {
     const bp__conv_job *job = f->job;
     for (int64_t l = 0; l < k;) {
-        const int64_t channel = (k0 + l) % job->channels, some = bp__conv_least(job->channels - channel, k - l);
+        const int64_t channel = (k0 + l) % job->channels, some = bp__least(job->channels - channel, k - l);
         int64_t tap[BP_MAX_CONV_NDIM], at = f->first * job->weight_row + channel * job->weight_channel;
         bp__conv_tap(job, (k0 + l) / job->channels, tap);
         for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
@@ -209,7 +209,7 @@ static void fill(const filling *f, int64_t k0, int64_t k, char *panel) {
     }
     float rows[ROWS * MOST_WIDTH];
     for (int64_t l = 0; l < k; l += ROWS) {
-        const int64_t depth = bp__conv_least(k - l, ROWS);
+        const int64_t depth = bp__least(k - l, ROWS);
         some(f, k0 + l, depth, (char *)rows);
         products->pair(panel + l * f->width * (int64_t)products->packed, rows, f->width, depth);
     }
@@ -252,7 +252,7 @@ void bp__conv_gather(const bp__conv_job *job, const bp__conv_set *set, const cha
     for (int64_t done = 0; done < count;) {
         const int width = width_of(set, as_v, count - done);
         positions p;
-        locate(job, index, (int)bp__conv_least(count - done, width), &p);
+        locate(job, index, (int)bp__least(count - done, width), &p);
         fill(&(filling){.job = job, .set = set, .from = image, .as_v = as_v, .width = width, .positions = &p}, k0, k,
              panels);
         panels += width * bp__conv_depth(set->products, k) * (int64_t)set->products->packed;
@@ -264,7 +264,7 @@ void bp__conv_pack_weight(const bp__conv_job *job, const bp__conv_set *set, cons
                           int64_t start, int64_t count, int64_t k0, int64_t k, char *panels) {
     for (int64_t done = 0; done < count;) {
         const int width = width_of(set, as_v, count - done);
-        const int64_t rows = bp__conv_least(count - done, width);
+        const int64_t rows = bp__least(count - done, width);
         fill(&(filling){.job = job,
                         .set = set,
                         .from = weight,

@@ -12,7 +12,7 @@ static int64_t greatest_divisor(int64_t a, int64_t b) {
 
 /* Positions of X whose indexes differ by less than a stride. */
 static int64_t phases(const bp_conv_problem *c, int d) {
-    return bp__conv_least(c->stride[d], c->in[d]);
+    return bp__least(c->stride[d], c->in[d]);
 }
 
 int64_t bp__conv_jobs(const bp_problem *problem) {

@@ -60,7 +60,7 @@ static int64_t row_unit(const prepared *plan) {
 }
 
 static int64_t block_of(const prepared *plan, int64_t terms) {
-    return bp__conv_least(terms, plan->set.products->k_block);
+    return bp__least(terms, plan->set.products->k_block);
 }
 
 /* Returns the most positions of a tile. */
@@ -119,7 +119,7 @@ static void pack_rows(void *context, int task) {
             return;
         }
         const int64_t group = unit / w->cut.row_tiles, start = unit % w->cut.row_tiles * plan->row_tile;
-        const int64_t count = bp__conv_least(plan->row_tile, job->rows - start);
+        const int64_t count = bp__least(plan->row_tile, job->rows - start);
         const char *from =
             w->weight + group * plan->problem.of.conv.out_channels * plan->problem.of.conv.w_out * element;
         char *to = w->packed + unit * w->cut.row_bytes;
@@ -164,7 +164,7 @@ static bp__native_view view_of(const prepared *plan, const tile *t, char *sums) 
 
 /* Returns how many positions from `index` on are in one row of the result, at most `most`. */
 static int64_t run_length(const bp__conv_job *job, const int64_t index[1 + BP_MAX_CONV_NDIM], int64_t most) {
-    return bp__conv_least(job->axis[BP_MAX_CONV_NDIM - 1].grid - index[BP_MAX_CONV_NDIM], most);
+    return bp__least(job->axis[BP_MAX_CONV_NDIM - 1].grid - index[BP_MAX_CONV_NDIM], most);
 }
 
 static int64_t result_at(const bp__conv_job *job, const int64_t index[1 + BP_MAX_CONV_NDIM]) {
@@ -257,7 +257,7 @@ static void compute_panels(const call *w, tile *t, char *panels, char *sums) {
     for (int64_t first = 0; first < all.p;) {
         const int width = bp__conv_v_width(kernels, all.p - first);
         bp__native_view view = all;
-        view.p = bp__conv_least(width, all.p - first);
+        view.p = bp__least(width, all.p - first);
         view.c_q = width;
         const bool directly = terms > 0 && write_directly(w, t, &view, first);
         for (int64_t k0 = 0; k0 < terms; k0 += kernels->k_block) {
@@ -313,10 +313,10 @@ static void compute_tile(const call *w, int64_t unit, char *panels, char *sums) 
     unit /= w->cut.position_tiles;
     const int64_t index = unit % w->cut.row_tiles, group = unit / w->cut.row_tiles, row = index * plan->row_tile;
     tile t = {.start = start,
-              .positions = bp__conv_least(w->cut.position_tile, job->positions - start),
+              .positions = bp__least(w->cut.position_tile, job->positions - start),
               .group = group,
               .row = row,
-              .rows = bp__conv_least(plan->row_tile, job->rows - row),
+              .rows = bp__least(plan->row_tile, job->rows - row),
               .weights = w->packed + group * w->cut.group_bytes + index * w->cut.row_bytes,
               .image_block = image_bytes(plan, full),
               .weight_block = panel_bytes(plan, full)};

@@ -55,7 +55,7 @@ static void pack_run(const prepared *plan, bool as_v, const char *from, int64_t 
     const bp__native_kernels *kernels = plan->set.products;
     for (int64_t done = 0; done < count;) {
         const int width = as_v ? bp__conv_v_width(kernels, count - done) : kernels->q_panel;
-        const int64_t some = bp__conv_least(count - done, width);
+        const int64_t some = bp__least(count - done, width);
         char *rows = panels + l * width * (int64_t)kernels->packed;
         if (from) {
             (as_v ? kernels->pack_v : kernels->pack_s)(rows, from + done * channel * (int64_t)kernels->element, channel,
@@ -75,7 +75,7 @@ static void pack_y(const call *w, const tile *t, int64_t start, int64_t block, c
     for (int64_t l = 0; l < block;) {
         int64_t index[1 + BP_MAX_CONV_NDIM], at = (t->group * c->out_channels + t->k) * c->y_channel;
         bp__conv_position(&plan->job, start + l, index);
-        const int64_t run = bp__conv_least(last->grid - index[BP_MAX_CONV_NDIM], block - l);
+        const int64_t run = bp__least(last->grid - index[BP_MAX_CONV_NDIM], block - l);
         at += index[0] * c->y_batch;
         for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
             at += index[1 + d] * plan->job.axis[d].result;
@@ -97,7 +97,7 @@ static run_of_positions run_at(const prepared *plan, int64_t position, int64_t m
     int64_t index[1 + BP_MAX_CONV_NDIM];
     bp__conv_position(job, position, index);
     run_of_positions run = {
-        .length = bp__conv_least(job->axis[BP_MAX_CONV_NDIM - 1].grid - index[BP_MAX_CONV_NDIM], most),
+        .length = bp__least(job->axis[BP_MAX_CONV_NDIM - 1].grid - index[BP_MAX_CONV_NDIM], most),
         .at = index[0] * job->image_batch,
     };
     for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
@@ -109,9 +109,7 @@ static run_of_positions run_at(const prepared *plan, int64_t position, int64_t m
 
 /* Returns how many of the `run` positions from index `at` on, each `step` further, are before `limit`. */
 static int64_t count_before(int64_t at, int64_t step, int64_t limit, int64_t run) {
-    return at >= limit ? 0
-           : step == 1 ? bp__conv_least(limit - at, run)
-                       : bp__conv_least((limit - at + step - 1) / step, run);
+    return at >= limit ? 0 : step == 1 ? bp__least(limit - at, run) : bp__least((limit - at + step - 1) / step, run);
 }
 
 /* Finds which positions have a tap: those from *begin to *end. */
@@ -142,7 +140,7 @@ static void pack_tap(const call *w, const tile *t, int64_t tap, int64_t channel,
         at += shift[d] * job->axis[d].stride;
     }
     for (int64_t l = 0; l < block;) {
-        const run_of_positions run = run_at(plan, start + l, bp__conv_least(block - l, RUN));
+        const run_of_positions run = run_at(plan, start + l, bp__least(block - l, RUN));
         int64_t begin, end;
         find_range(job, &run, shift, &begin, &end);
         if (begin > 0) {
@@ -217,7 +215,7 @@ static void pack_columns(const prepared *plan, const columns *of, const char *x,
         for (int i = 0; i < of->count; i++) {
             const bool has = l >= r.begin[i] && l < r.end[i];
             const int64_t until = has ? r.end[i] : l < r.begin[i] ? r.begin[i] : run->length;
-            next = bp__conv_least(next, until);
+            next = bp__least(next, until);
             from[i] = has ? x + (run->at + of->at[i] + l * step) * (int64_t)kernels->element : NULL;
             inside += has;
         }
@@ -240,13 +238,13 @@ static void pack_x(const call *w, const tile *t, int64_t first, int64_t count, i
          done += some, panels += bp__conv_round_up(some, width) * block * packed) {
         const int64_t column = t->column + first + done, channel = column % plan->tap_columns;
         if (plan->tap_columns % width == 0) {
-            some = bp__conv_least(count - done, plan->tap_columns - channel);
-            pack_tap(w, t, column / plan->tap_columns, channel, bp__conv_least(some, job->channels - channel), start,
-                     block, panels);
+            some = bp__least(count - done, plan->tap_columns - channel);
+            pack_tap(w, t, column / plan->tap_columns, channel, bp__least(some, job->channels - channel), start, block,
+                     panels);
             continue;
         }
         columns of;
-        some = bp__conv_least(count - done, width);
+        some = bp__least(count - done, width);
         describe_columns(plan, t, first + done, (int)some, &of);
         const char *x = w->x + t->group * job->channels * job->image_channel * (int64_t)plan->set.products->element;
         for (int64_t l = 0; l < block;) {
@@ -266,14 +264,14 @@ static void write_tile(const call *w, const tile *t, const char *sums, int64_t h
     for (int64_t done = 0, some; done < t->columns; done += some) {
         const int64_t channel = (t->column + done) % plan->tap_columns;
         int64_t tap[BP_MAX_CONV_NDIM];
-        some = bp__conv_least(t->columns - done, plan->tap_columns - channel);
+        some = bp__least(t->columns - done, plan->tap_columns - channel);
         bp__conv_tap(&plan->job, (t->column + done) / plan->tap_columns, tap);
         int64_t at = (t->group * c->out_channels + t->k) * c->w_out + channel * c->w_in;
         for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
             at += tap[d] * c->w[d];
         }
         plan->set.own->finish(&(bp__conv_results){.n = t->k_count,
-                                                  .runs = bp__conv_least(some, c->in_channels - channel),
+                                                  .runs = bp__least(some, c->in_channels - channel),
                                                   .to = w->weight + at * element,
                                                   .to_run = c->w_in,
                                                   .to_step = c->w_out,
@@ -295,10 +293,10 @@ static void compute_tile(call *w, const tile *t, char *y_panels, char *x_panels,
         memset(sums, 0, (size_t)(height * t->columns) * kernels->packed);
     }
     for (int64_t start = 0; start < plan->job.positions && !bp__stops(&w->stop); start += kernels->k_block) {
-        const int64_t block = bp__conv_least(plan->job.positions - start, kernels->k_block);
+        const int64_t block = bp__least(plan->job.positions - start, kernels->k_block);
         pack_y(w, t, start, block, y_panels);
         for (int64_t done = 0; done < t->columns; done += some) {
-            const int64_t count = bp__conv_least(t->columns - done, some);
+            const int64_t count = bp__least(t->columns - done, some);
             pack_x(w, t, done, count, start, block, x_panels);
             const bp__native_view view = {.v = y_panels,
                                           .s = x_panels,
@@ -323,8 +321,8 @@ static tile tile_of(const prepared *plan, int64_t unit) {
     unit /= plan->column_tiles;
     t.k = unit % plan->k_tiles * plan->k_tile;
     t.group = unit / plan->k_tiles;
-    t.columns = bp__conv_least(plan->column_tile, plan->columns - t.column);
-    t.k_count = bp__conv_least(plan->k_tile, c->out_channels - t.k);
+    t.columns = bp__least(plan->column_tile, plan->columns - t.column);
+    t.k_count = bp__least(plan->k_tile, c->out_channels - t.k);
     return t;
 }
 

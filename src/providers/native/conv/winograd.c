@@ -87,7 +87,7 @@ static void pack_channels(const prepared *plan, const float *from, int64_t rows,
     for (int64_t row = 0; row < rows;) {
         const int64_t width = plan->cut.tiles_are_v ? products->q_panel : bp__conv_v_width(products, rows - row);
         const int64_t most = plan->cut.tiles_are_v ? ROWS / 2 / width * width : width; /* several panels of S at once */
-        const int64_t count = bp__conv_least(rows - row, most), lanes = bp__conv_round_up(count, width);
+        const int64_t count = bp__least(rows - row, most), lanes = bp__conv_round_up(count, width);
         for (int64_t i = c; i < c + some; i++) {
             pack_column(plan, from + row * plan->job.weight_row + i * plan->job.weight_channel, count, lanes,
                         to + row * k + i * width, width, k);
@@ -113,14 +113,14 @@ static void pack_units(void *context, int task) {
         const int64_t part = unit % parts * CHANNELS, k0 = unit / parts % blocks * block;
         const int64_t row = unit / parts / blocks % plan->cut.row_blocks * plan->cut.rows;
         const int64_t group = unit / parts / blocks / plan->cut.row_blocks;
-        const int64_t k = bp__conv_least(block, plan->job.channels - k0);
+        const int64_t k = bp__least(block, plan->job.channels - k0);
         if (part < k) {
             const float *from = w->weight + group * c->out_channels * c->w_out + row * plan->job.weight_row +
                                 k0 * plan->job.weight_channel;
             float *to = w->packed + group * plan->group_floats + row / plan->cut.rows * plan->unit_floats +
                         weights_before(plan, k0);
-            pack_channels(plan, from, bp__conv_least(plan->cut.rows, plan->job.rows - row), part,
-                          bp__conv_least(CHANNELS, k - part), k, to);
+            pack_channels(plan, from, bp__least(plan->cut.rows, plan->job.rows - row), part,
+                          bp__least(CHANNELS, k - part), k, to);
         }
     }
 }
@@ -180,14 +180,14 @@ static void compute_unit(call *w, int64_t index, const bp__winograd_memory *memo
                                     .result = w->result + channel * job->result_channel,
                                     .bias = w->bias ? memory->bias : NULL,
                                     .relu = c->relu != 0,
-                                    .tiles = bp__conv_least(plan->cut.block, plan->cut.tiles - start),
-                                    .rows = bp__conv_least(plan->cut.rows, job->rows - row)};
+                                    .tiles = bp__least(plan->cut.block, plan->cut.tiles - start),
+                                    .rows = bp__least(plan->cut.rows, job->rows - row)};
     for (int64_t i = 0; w->bias && i < unit.rows; i++) {
         memory->bias[i] = w->bias[(channel + i) * c->bias];
     }
     bp__winograd_locate(&unit, start);
     for (int64_t k0 = 0; k0 < job->channels; k0 += plan->set.products->k_block) {
-        const int64_t k = bp__conv_least(plan->set.products->k_block, job->channels - k0);
+        const int64_t k = bp__least(plan->set.products->k_block, job->channels - k0);
         bp__winograd_image(&unit, k0, k);
         multiply(plan, &unit, weights + weights_before(plan, k0), k, k0 == 0);
     }

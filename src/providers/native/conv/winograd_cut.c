@@ -30,8 +30,8 @@ static void cut_tiles(const bp__conv_job *job, const bp__native_kernels *product
                       bp__winograd_cut *cut) {
     const int64_t panel = cut->tiles_are_v ? products->lanes : products->q_panel;
     const int64_t tile =
-        BP__WINOGRAD_PRODUCTS * (int64_t)sizeof(float) * (bp__conv_least(job->channels, products->k_block) + job->rows);
-    const int64_t fit = UNIT_BYTES / tile, most = fit < LEAST_TILES ? LEAST_TILES : bp__conv_least(fit, MOST_TILES);
+        BP__WINOGRAD_PRODUCTS * (int64_t)sizeof(float) * (bp__least(job->channels, products->k_block) + job->rows);
+    const int64_t fit = UNIT_BYTES / tile, most = fit < LEAST_TILES ? LEAST_TILES : bp__least(fit, MOST_TILES);
     int64_t blocks = parts(cut->tiles, most);
     while (threads > 1 && blocks * others < 2 * threads && 2 * blocks <= parts(cut->tiles, LEAST_SHARED)) {
         blocks *= 2;
@@ -50,7 +50,7 @@ static void cut_rows(const bp__conv_job *job, const bp__native_kernels *products
     while (cut->blocks * others * blocks < threads && 2 * blocks * least <= panels) {
         blocks *= 2;
     }
-    cut->rows = bp__conv_least(parts(panels, blocks) * unit, job->rows);
+    cut->rows = bp__least(parts(panels, blocks) * unit, job->rows);
     cut->row_blocks = parts(job->rows, cut->rows);
 }
 

@@ -31,7 +31,7 @@ static size_t divide(const bp__winograd_cut *cut, const bp__native_kernels *prod
                      bp__winograd_memory *parts) {
     const int64_t f32 = (int64_t)sizeof(float), width = most_width(products), all = BP__WINOGRAD_PRODUCTS;
     const int64_t tiles = bp__conv_round_up(cut->block, width), rows = bp__conv_round_up(cut->rows, width);
-    const int64_t depth = bp__conv_least(channels, products->k_block), pointer = (int64_t)sizeof(float *);
+    const int64_t depth = bp__least(channels, products->k_block), pointer = (int64_t)sizeof(float *);
     size_t used = 0;
     parts->panels = take_memory(memory, &used, all * bp__winograd_apart(tiles * depth) * f32);
     const int64_t sums = cut->tiles_are_v ? tiles * cut->rows : rows * cut->block;
@@ -62,7 +62,7 @@ void bp__winograd_memory_at(const bp__winograd_cut *cut, const bp__native_kernel
 
 /* ---- Tiles ---- */
 
-static int8_t between(int64_t x, int64_t low, int64_t high) {
+static int8_t limited(int64_t x, int64_t low, int64_t high) {
     return (int8_t)(x < low ? low : x > high ? high : x);
 }
 
@@ -82,9 +82,9 @@ void bp__winograd_locate(const bp__winograd_unit *unit, int64_t start) {
             const int64_t at = index[d] * BP__WINOGRAD_OUT + shift;
             tile->from += at * axis->stride;
             tile->to += index[d] * BP__WINOGRAD_OUT * axis->result;
-            tile->low[d] = between(-at, 0, BP__WINOGRAD_IN);
-            tile->high[d] = between(axis->size - at, 0, BP__WINOGRAD_IN);
-            tile->exist[d] = between(axis->grid - index[d] * BP__WINOGRAD_OUT, 0, BP__WINOGRAD_OUT);
+            tile->low[d] = limited(-at, 0, BP__WINOGRAD_IN);
+            tile->high[d] = limited(axis->size - at, 0, BP__WINOGRAD_IN);
+            tile->exist[d] = limited(axis->grid - index[d] * BP__WINOGRAD_OUT, 0, BP__WINOGRAD_OUT);
         }
     }
 }
@@ -129,12 +129,12 @@ static void image_by_channel(const bp__winograd_unit *unit, int64_t c0, int64_t 
     const int64_t matrix = bp__winograd_panels(unit, k);
     for (int64_t start = 0; start < unit->tiles;) {
         const int64_t width = as_v ? bp__conv_v_width(products, unit->tiles - start) : products->q_panel;
-        const int64_t count = bp__conv_least(width, unit->tiles - start), step = bp__winograd_apart(width * CHANNELS);
+        const int64_t count = bp__least(width, unit->tiles - start), step = bp__winograd_apart(width * CHANNELS);
         for (int64_t i = 0; i < count; i++) {
             point(unit, &memory->tiles[start + i], memory->from + i * BP__WINOGRAD_PRODUCTS);
         }
         for (int64_t c = 0; c < k; c += CHANNELS) {
-            const int64_t some = bp__conv_least(CHANNELS, k - c);
+            const int64_t some = bp__least(CHANNELS, k - c);
             for (int64_t i = 0; i < count; i++) {
                 transform_channels(unit, memory->from + i * BP__WINOGRAD_PRODUCTS, c0 + c, some,
                                    memory->lanes + i * CHANNELS, step);
@@ -165,7 +165,7 @@ static void split_channel(const bp__winograd_unit *unit, int64_t channel, int64_
     const bp__winograd_memory *memory = unit->memory;
     const bool contiguous = unit->job->axis[2].stride == 1;
     for (int64_t i = 0; i < lanes; i++) {
-        float *patch = memory->patches + bp__conv_least(i, unit->tiles) * BP__WINOGRAD_PRODUCTS;
+        float *patch = memory->patches + bp__least(i, unit->tiles) * BP__WINOGRAD_PRODUCTS;
         memory->from[i] = patch;
         memory->row[i] = BP__WINOGRAD_IN;
         if (i >= unit->tiles) {

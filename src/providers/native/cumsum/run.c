@@ -60,7 +60,7 @@ static panel panel_at(const call *c, int64_t index) {
     if (plan->side_by_side) {
         const int last = p->ndim - 1;
         const int64_t first = index % plan->along * plan->width;
-        made.rows = bp__element_least(plan->width, p->size[last] - first);
+        made.rows = bp__least(plan->width, p->size[last] - first);
         made.x_row = p->x[last];
         made.y_row = p->y[last];
         x += first * made.x_row;
@@ -108,14 +108,14 @@ static void add_block(call *c, const panel *at, int64_t block, const row_sums *b
     enum { BETWEEN_CHECKS = 64 }; /* chunks */
     const prepared *plan = c->plan;
     const int64_t chunk = plan->side_by_side ? BP__CUMSUM_EIGHT : BP__CUMSUM_CHUNK;
-    const int64_t end = bp__element_least((block + 1) * plan->block, plan->problem.length);
+    const int64_t end = bp__least((block + 1) * plan->block, plan->problem.length);
     int64_t chunks = 0;
     clear_sums(plan, carry);
     for (int64_t from = block * plan->block; from < end; from += chunk) {
         if (++chunks % BETWEEN_CHECKS == 0 && bp__stops(&c->stop)) {
             return;
         }
-        add_chunk(plan, at, from, bp__element_least(from + chunk, end), base, carry, writes);
+        add_chunk(plan, at, from, bp__least(from + chunk, end), base, carry, writes);
     }
 }
 

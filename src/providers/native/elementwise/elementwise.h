@@ -66,8 +66,4 @@ bp_status bp__element_plan_function(const bp_host *host, const bp_problem *probl
 /* Returns the estimated time on one thread. */
 double bp__element_cost(const bp_host *host, const bp_problem *problem);
 
-static inline int64_t bp__element_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 #endif

@@ -57,8 +57,8 @@ static tile tile_of(const call *w, int64_t index) {
         start[d] = index % loop->size[d];
         index /= loop->size[d];
     }
-    tile t = {.rows = bp__element_least(plan->rows, loop->size[last - 1] - start[last - 1]),
-              .columns = bp__element_least(plan->columns, loop->size[last] - start[last])};
+    tile t = {.rows = bp__least(plan->rows, loop->size[last - 1] - start[last - 1]),
+              .columns = bp__least(plan->columns, loop->size[last] - start[last])};
     for (int i = 0; i <= plan->inputs; i++) {
         int64_t offset = 0;
         for (int d = 0; d <= last; d++) {
@@ -144,7 +144,7 @@ static void run_tiles(void *context, int task) {
         if (from >= plan->tiles || bp__stops(&w->stop)) {
             return;
         }
-        for (int64_t i = from; i < bp__element_least(from + plan->chunk, plan->tiles); i++) {
+        for (int64_t i = from; i < bp__least(from + plan->chunk, plan->tiles); i++) {
             const tile t = tile_of(w, i);
             (is_copy(plan) ? copy_tile : compute_tile)(plan, &t);
         }
@@ -215,8 +215,8 @@ static bool choose_rows(bp__element_loop *loop, int inputs) {
 static void cut_into(prepared *plan, int64_t columns, int64_t elements) {
     const bp__element_loop *loop = &plan->loop;
     const int last = loop->ndim - 1;
-    plan->columns = bp__element_least(loop->size[last], columns);
-    plan->rows = bp__element_least(loop->size[last - 1], plan->columns > 0 ? elements / plan->columns : 1);
+    plan->columns = bp__least(loop->size[last], columns);
+    plan->rows = bp__least(loop->size[last - 1], plan->columns > 0 ? elements / plan->columns : 1);
 }
 
 /* Whether some operand's elements of a tile are not where its functions need them. */
@@ -236,9 +236,9 @@ static void cut(prepared *plan) {
     const int last = loop->ndim - 1;
     if (is_copy(plan)) {
         const bool rows = loop->stride[0][last] == 1 && loop->stride[1][last] == 1;
-        plan->columns = bp__element_least(loop->size[last], rows ? COPY_ROW : COPY_SIDE);
+        plan->columns = bp__least(loop->size[last], rows ? COPY_ROW : COPY_SIDE);
         plan->rows = plan->columns > 0 ? COPY_ROW / plan->columns : 1;
-        plan->rows = bp__element_least(loop->size[last - 1], plan->rows);
+        plan->rows = bp__least(loop->size[last - 1], plan->rows);
     } else {
         cut_into(plan, transposed ? SQUARE : TILE, TILE);
         if (has_buffers(plan)) {
@@ -258,7 +258,7 @@ static void cut(prepared *plan) {
         plan->tiles == 1 && plan->threads == 1 && (plan->set.binary || plan->set.unary) && !has_buffers(plan);
     /* A few chunks for each thread, and the interrupt check between them. */
     const int64_t most = (is_copy(plan) ? 1 << 18 : 1 << 17) / (plan->rows * plan->columns + 1) + 1;
-    plan->chunk = bp__element_least(plan->tiles / (4 * plan->threads) + 1, most);
+    plan->chunk = bp__least(plan->tiles / (4 * plan->threads) + 1, most);
 }
 
 bp_status bp__element_plan(const bp_host *host, const bp_problem *problem, const bp__element_set *set, int threads,

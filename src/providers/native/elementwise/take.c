@@ -55,7 +55,7 @@ static int64_t first_wrong(const call *w, int64_t from, int64_t to) {
     const int64_t length = p->index_ndim > 0 ? p->size[last] : 1,
                   step = p->index_ndim > 0 ? p->stride[INDICES][last] : 0;
     while (from < to) {
-        const int64_t offset = place_of(p, from), end = bp__element_least(from - from % length + length, to);
+        const int64_t offset = place_of(p, from), end = bp__least(from - from % length + length, to);
         for (int64_t i = from; i < end; i++) {
             const int64_t index = index_at(w, offset + (i - from) * step);
             if (index < 0 || index >= p->axis_size) {
@@ -76,7 +76,7 @@ static void check_indices(void *context, int task) {
             bp__stops(&w->stop)) {
             return;
         }
-        const int64_t found = first_wrong(w, from, bp__element_least(from + PIECE, w->plan->indices));
+        const int64_t found = first_wrong(w, from, bp__least(from + PIECE, w->plan->indices));
         int64_t known = atomic_load_explicit(&w->wrong, memory_order_relaxed);
         while (found < known && !atomic_compare_exchange_weak_explicit(&w->wrong, &known, found, memory_order_relaxed,
                                                                        memory_order_relaxed)) {
@@ -144,7 +144,7 @@ static void take_unit(const call *w, int64_t unit) {
         }
         row /= loop->size[d];
     }
-    const int64_t columns = bp__element_least(PIECE, loop->size[last] - column);
+    const int64_t columns = bp__least(PIECE, loop->size[last] - column);
     char *to = w->output + at[OUTPUT] * plan->element;
     const char *from = w->input + at[INPUT] * plan->element;
     if (plan->rows) {
@@ -164,7 +164,7 @@ static void take_units(void *context, int task) {
         if (from >= plan->units || bp__stops(&w->stop)) {
             return;
         }
-        for (int64_t i = from; i < bp__element_least(from + plan->chunk, plan->units); i++) {
+        for (int64_t i = from; i < bp__least(from + plan->chunk, plan->units); i++) {
             take_unit(w, i);
         }
     }
@@ -230,8 +230,8 @@ static void cut(prepared *plan) {
     for (int d = p->first_index; d < p->first_index + p->index_ndim; d++) {
         plan->indices *= p->size[d];
     }
-    const int64_t most = (1 << 17) / bp__element_least(PIECE, plan->loop.size[last] + 1) + 1;
-    plan->chunk = bp__element_least(plan->units / (4 * plan->threads) + 1, most);
+    const int64_t most = (1 << 17) / bp__least(PIECE, plan->loop.size[last] + 1) + 1;
+    plan->chunk = bp__least(plan->units / (4 * plan->threads) + 1, most);
 }
 
 bp_status bp__element_take_plan(const bp_host *host, const bp_problem *problem, int threads, bp_prepared **result) {

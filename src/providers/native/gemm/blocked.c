@@ -31,10 +31,6 @@ typedef struct pass {
     bp__stop *stop;
 } pass;
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 static int64_t round_up(int64_t x, int64_t unit) {
     return (x + unit - 1) / unit * unit;
 }
@@ -46,7 +42,7 @@ static int64_t depth_of(const bp__native_kernels *kernels, int64_t k) {
 
 static int64_t q_block(const bp__native_kernels *kernels) {
     int64_t columns = S_BYTES / (kernels->k_block * (int64_t)kernels->packed) / kernels->q_panel * kernels->q_panel;
-    return kernels->widen ? least(columns, WIDE_BLOCK / kernels->q_panel * kernels->q_panel) : columns;
+    return kernels->widen ? bp__least(columns, WIDE_BLOCK / kernels->q_panel * kernels->q_panel) : columns;
 }
 
 static int64_t p_most(const bp__native_kernels *kernels) {
@@ -61,7 +57,7 @@ static int64_t p_tile(const bp__native_kernels *kernels, int64_t p, int threads)
 }
 
 static int64_t p_block(const bp__native_kernels *kernels, int64_t p) {
-    return kernels->widen ? least(p, WIDE_BLOCK / kernels->p_panel * kernels->p_panel) : p;
+    return kernels->widen ? bp__least(p, WIDE_BLOCK / kernels->p_panel * kernels->p_panel) : p;
 }
 
 static size_t cache_lines(int64_t bytes) {
@@ -69,24 +65,24 @@ static size_t cache_lines(int64_t bytes) {
 }
 
 static size_t s_bytes(const bp__native_kernels *kernels, const bp__native_view *view) {
-    int64_t q = round_up(least(view->q, q_block(kernels)), kernels->q_panel);
-    return cache_lines(q * depth_of(kernels, least(view->k, kernels->k_block)) * (int64_t)kernels->packed);
+    int64_t q = round_up(bp__least(view->q, q_block(kernels)), kernels->q_panel);
+    return cache_lines(q * depth_of(kernels, bp__least(view->k, kernels->k_block)) * (int64_t)kernels->packed);
 }
 
 static size_t v_bytes(const bp__native_kernels *kernels, const bp__native_view *view) {
-    int64_t p = round_up(least(p_most(kernels), p_block(kernels, view->p)), kernels->p_panel);
-    return cache_lines(p * depth_of(kernels, least(view->k, kernels->k_block)) * (int64_t)kernels->packed);
+    int64_t p = round_up(bp__least(p_most(kernels), p_block(kernels, view->p)), kernels->p_panel);
+    return cache_lines(p * depth_of(kernels, bp__least(view->k, kernels->k_block)) * (int64_t)kernels->packed);
 }
 
 size_t bp__native_blocked_scratch(const bp__native_kernels *kernels, const bp__native_view *view, int threads) {
     size_t bytes = s_bytes(kernels, view) + (size_t)threads * v_bytes(kernels, view);
     if (kernels->widen) {
-        bytes += cache_lines(p_block(kernels, view->p) * least(view->q, q_block(kernels)) * (int64_t)sizeof(float));
+        bytes += cache_lines(p_block(kernels, view->p) * bp__least(view->q, q_block(kernels)) * (int64_t)sizeof(float));
     }
     return bytes;
 }
 
-static const char *at(const void *base, int64_t elements, const bp__native_kernels *kernels) {
+static const char *element_at(const void *base, int64_t elements, const bp__native_kernels *kernels) {
     return (const char *)base + elements * (int64_t)kernels->element;
 }
 
@@ -96,10 +92,10 @@ static void pack_s_task(void *context, int task) {
     const bp__native_view *view = w->view;
     int64_t panels = (w->q + w->kernels->q_panel - 1) / w->kernels->q_panel;
     int64_t from = panels * task / w->threads * w->kernels->q_panel;
-    int64_t to = least(panels * (task + 1) / w->threads * w->kernels->q_panel, w->q);
+    int64_t to = bp__least(panels * (task + 1) / w->threads * w->kernels->q_panel, w->q);
     if (from < to) {
         w->kernels->pack_s(w->s_panels + from * w->depth * (int64_t)w->kernels->packed,
-                           at(view->s, (w->q0 + from) * view->s_q + w->k0 * view->s_k, w->kernels), view->s_q,
+                           element_at(view->s, (w->q0 + from) * view->s_q + w->k0 * view->s_k, w->kernels), view->s_q,
                            view->s_k, to - from, w->k, view->s_conjugate);
     }
 }
@@ -109,8 +105,8 @@ static void pack_s_task(void *context, int task) {
 static void multiply(const pass *w, const char *v_panels, int64_t p, int64_t q) {
     const bp__native_kernels *kernels = w->kernels;
     bp__native_view tile = *w->view;
-    tile.p = least(w->p_tile, w->p - p);
-    tile.q = least(w->q_tile, w->q - q);
+    tile.p = bp__least(w->p_tile, w->p - p);
+    tile.q = bp__least(w->q_tile, w->q - q);
     tile.k = w->k;
     tile.v = v_panels;
     tile.s = w->s_from + q * w->depth * (int64_t)kernels->packed;
@@ -166,8 +162,8 @@ static void tile_task(void *context, int task) {
             continue;
         }
         if (p != packed) {
-            w->kernels->pack_v(v_panels, at(view->v, (w->p0 + p) * view->v_p + w->k0 * view->v_k, w->kernels),
-                               view->v_p, view->v_k, least(w->p_tile, w->p - p), w->k, view->v_conjugate);
+            w->kernels->pack_v(v_panels, element_at(view->v, (w->p0 + p) * view->v_p + w->k0 * view->v_k, w->kernels),
+                               view->v_p, view->v_k, bp__least(w->p_tile, w->p - p), w->k, view->v_conjugate);
             packed = p;
         }
         multiply(w, v_panels, p, q);
@@ -195,7 +191,7 @@ static void share(pass *w, bp_task task) {
 static void run_passes(pass *w) {
     cut_into_tiles(w);
     for (w->k0 = 0; w->k0 < w->view->k && !bp__stops(w->stop); w->k0 += w->kernels->k_block) {
-        w->k = least(w->view->k - w->k0, w->kernels->k_block);
+        w->k = bp__least(w->view->k - w->k0, w->kernels->k_block);
         w->depth = depth_of(w->kernels, w->k);
         w->first = w->k0 == 0;
         w->last = w->k0 + w->k == w->view->k;
@@ -216,9 +212,9 @@ void bp__native_blocked(const bp__native_kernels *kernels, const bp__native_view
     w.v_bytes = v_bytes(kernels, view);
     w.wide = (float *)(void *)(w.v_panels + (size_t)threads * w.v_bytes);
     for (w.q0 = 0; w.q0 < view->q; w.q0 += q_block(kernels)) {
-        w.q = least(view->q - w.q0, q_block(kernels));
+        w.q = bp__least(view->q - w.q0, q_block(kernels));
         for (w.p0 = 0; w.p0 < view->p && !bp__stopped(stop); w.p0 += p_block(kernels, view->p)) {
-            w.p = least(view->p - w.p0, p_block(kernels, view->p));
+            w.p = bp__least(view->p - w.p0, p_block(kernels, view->p));
             run_passes(&w);
         }
     }
@@ -236,12 +232,12 @@ size_t bp__native_prepack_bytes(const bp__native_kernels *kernels, const bp__nat
 static void prepack_v(pass *w, char *panels) {
     const bp__native_view *view = w->view;
     for (w->p0 = 0; w->p0 < view->p; w->p0 += p_block(w->kernels, view->p)) {
-        w->p = least(view->p - w->p0, p_block(w->kernels, view->p));
+        w->p = bp__least(view->p - w->p0, p_block(w->kernels, view->p));
         cut_into_tiles(w);
         for (int64_t p = 0; p < w->p && !bp__stops(w->stop); p += w->p_tile) {
             w->kernels->pack_v(panels + (w->p0 + p) * w->depth * (int64_t)w->kernels->packed,
-                               at(view->v, (w->p0 + p) * view->v_p + w->k0 * view->v_k, w->kernels), view->v_p,
-                               view->v_k, least(w->p_tile, w->p - p), w->k, view->v_conjugate);
+                               element_at(view->v, (w->p0 + p) * view->v_p + w->k0 * view->v_k, w->kernels), view->v_p,
+                               view->v_k, bp__least(w->p_tile, w->p - p), w->k, view->v_conjugate);
         }
     }
 }
@@ -250,16 +246,16 @@ static void prepack_v(pass *w, char *panels) {
 void bp__native_prepack(const bp__native_kernels *kernels, const bp__native_view *view, bool v, int threads, void *to,
                         bp__stop *stop) {
     pass w = {
-        .kernels = kernels, .view = view, .threads = threads, .q = least(view->q, q_block(kernels)), .stop = stop};
+        .kernels = kernels, .view = view, .threads = threads, .q = bp__least(view->q, q_block(kernels)), .stop = stop};
     int64_t length = v ? round_up(view->p, kernels->p_panel) : round_up(view->q, kernels->q_panel);
     for (w.k0 = 0; w.k0 < view->k && !bp__stops(stop); w.k0 += kernels->k_block) {
         char *panels = (char *)to + w.k0 * length * (int64_t)kernels->packed;
-        w.k = least(view->k - w.k0, kernels->k_block);
+        w.k = bp__least(view->k - w.k0, kernels->k_block);
         w.depth = depth_of(kernels, w.k);
         if (v) {
             prepack_v(&w, panels);
         } else {
-            kernels->pack_s(panels, at(view->s, w.k0 * view->s_k, kernels), view->s_q, view->s_k, view->q, w.k,
+            kernels->pack_s(panels, element_at(view->s, w.k0 * view->s_k, kernels), view->s_q, view->s_k, view->q, w.k,
                             view->s_conjugate);
         }
     }

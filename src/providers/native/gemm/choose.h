@@ -3,6 +3,7 @@
 #define BP_NATIVE_GEMM_CHOOSE_H
 
 #include "gemm.h"
+#include "providers/least.h"
 #include "providers/native/stop.h"
 
 typedef enum bp__native_path {

@@ -38,10 +38,6 @@ static double bandwidth(const bp_host *host, double bytes, double in_cache) {
     return bytes < cache / 2 ? in_cache : 15;
 }
 
-static double larger(double a, double b) {
-    return a > b ? a : b;
-}
-
 /* Returns the nanoseconds of the path SMALL. A tile takes some time besides its multiply-adds, and edges and strided
  * columns of C are written in parts. Complex types always pack V, and have chains of two multiply-adds for each k. */
 static double small_cost(const bp_host *host, double speed, const bp__native_choice *choice) {
@@ -53,14 +49,16 @@ static double small_cost(const bp_host *host, double speed, const bp__native_cho
     const double p = (double)v->p, q = (double)v->q, k = (double)v->k;
     const double bytes = (double)kernels->element * (p * k + q * k + p * q), vectors = ceil(p / kernels->lanes);
     const double chain = kernels->complex ? 2 * LATENCY_NS : LATENCY_NS, chains = 12;
-    const double multiply = larger(vectors * q * k * kernels->lanes / speed, ceil(vectors * q / chains) * k * chain);
+    const double multiply =
+        bp__most_real(vectors * q * k * kernels->lanes / speed, ceil(vectors * q / chains) * k * chain);
     const bool packs = bp__native_small_packs(choice), part = v->p % kernels->lanes != 0;
     const double reads = packs ? p * k * ns[kernels->complex].read : v->v_p != 1 ? 3 * p * k / speed : 0;
     const double writes = v->c_p != 1
                               ? p * q * ns[kernels->complex].element
                               : vectors * q * ns[kernels->complex].vector + part * q * ns[kernels->complex].edge;
     const double tiles = 2.5 * vectors * q / chains;
-    return larger(multiply + reads + writes + tiles + ns[kernels->complex].call, bytes / bandwidth(host, bytes, 45));
+    return bp__most_real(multiply + reads + writes + tiles + ns[kernels->complex].call,
+                         bytes / bandwidth(host, bytes, 45));
 }
 
 /* Returns the nanoseconds of one product on one thread. */
@@ -83,14 +81,15 @@ static double cost_of_one(const bp_host *host, double speed, const bp__native_ch
     case BP__PATH_TINY:
         return p * q * (k + 1) * (kernels->complex ? 2 : 1);
     case BP__PATH_DOT:
-        return larger(3 * k / speed, bytes / bandwidth(host, bytes, 50));
+        return bp__most_real(3 * k / speed, bytes / bandwidth(host, bytes, 50));
     case BP__PATH_OUTER:
-        return larger((kernels->complex ? 6 : 2) * compute, bytes / bandwidth(host, bytes, 40));
+        return bp__most_real((kernels->complex ? 6 : 2) * compute, bytes / bandwidth(host, bytes, 40));
     case BP__PATH_GEMV:
         if (kernels->s_columns > 0) { /* each vector of V is widened once */
-            return larger((1 + 0.5 * q) / q * compute, bytes / bandwidth(host, bytes, 50));
+            return bp__most_real((1 + 0.5 * q) / q * compute, bytes / bandwidth(host, bytes, 50));
         }
-        return larger(larger((kernels->complex ? 4 : 2) * compute, k * LATENCY_NS), bytes / bandwidth(host, bytes, 50));
+        return bp__most_real(bp__most_real((kernels->complex ? 4 : 2) * compute, k * LATENCY_NS),
+                             bytes / bandwidth(host, bytes, 50));
     case BP__PATH_SMALL:
         return small_cost(host, speed, choice);
     case BP__PATH_PACKED:
@@ -98,7 +97,7 @@ static double cost_of_one(const bp_host *host, double speed, const bp__native_ch
         break;
     }
     const double packing = ((choice->packed_v ? 0 : p * k) + q * k) * pack;
-    return 100 + larger(compute * chains * 1.02 + packing, bytes / bandwidth(host, bytes, 24));
+    return 100 + bp__most_real(compute * chains * 1.02 + packing, bytes / bandwidth(host, bytes, 24));
 }
 
 double bp__native_rate(int set, bp_dtype dtype) {

@@ -97,7 +97,7 @@ static double scaled(double v, int64_t exponent) {
     return exponent == 0 ? v : ldexp(v, exponent > 5000 ? 5000 : exponent < -5000 ? -5000 : (int)exponent);
 }
 
-static void put(const bp__small_group *g, int operand, int lane, double re, double im) {
+static void put_determinant(const bp__small_group *g, int operand, int lane, double re, double im) {
     void *at = g->at[operand][lane];
     switch (g->l->operand[operand].dtype) {
     case BP_F32:
@@ -118,7 +118,7 @@ static void put(const bp__small_group *g, int operand, int lane, double re, doub
 void bp__small_det(bp__small_group *g) {
     for (int lane = 0; lane < g->items; lane++) {
         const product det = det_of(g, lane);
-        put(g, 1, lane, scaled(det.re, det.exponent), scaled(det.im, det.exponent));
+        put_determinant(g, 1, lane, scaled(det.re, det.exponent), scaled(det.im, det.exponent));
     }
 }
 
@@ -126,7 +126,7 @@ void bp__small_slogdet(bp__small_group *g) {
     for (int lane = 0; lane < g->items; lane++) {
         const product det = det_of(g, lane);
         const double size = g->plan->kernels->parts == 2 ? hypot(det.re, det.im) : fabs(det.re);
-        put(g, 1, lane, size == 0 ? 0 : det.re / size, size == 0 ? 0 : det.im / size);
-        put(g, 2, lane, size == 0 ? -INFINITY : log(size) + (double)det.exponent * 0x1.62e42fefa39efp-1, 0);
+        put_determinant(g, 1, lane, size == 0 ? 0 : det.re / size, size == 0 ? 0 : det.im / size);
+        put_determinant(g, 2, lane, size == 0 ? -INFINITY : log(size) + (double)det.exponent * 0x1.62e42fefa39efp-1, 0);
     }
 }

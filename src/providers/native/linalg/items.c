@@ -24,7 +24,7 @@ void bp__item_locate(const bp_linalg_problem *l, void *const *operands, int64_t 
     }
 }
 
-static void set(bp_dtype dtype, char *at, double value) {
+static void set_element(bp_dtype dtype, char *at, double value) {
     void *to = at;
     switch (dtype) {
     case BP_F32:
@@ -54,8 +54,8 @@ void bp__item_fill(const bp_linalg_operand *operand, char *at, double diagonal, 
     const int64_t size = (int64_t)bp_dtype_size((bp_dtype)operand->dtype);
     for (int64_t i = 0; at && i < operand->rows; i++) {
         for (int64_t j = 0; j < operand->columns; j++) {
-            set((bp_dtype)operand->dtype, at + (i * operand->row + j * operand->column) * size,
-                i == j ? diagonal : other);
+            set_element((bp_dtype)operand->dtype, at + (i * operand->row + j * operand->column) * size,
+                        i == j ? diagonal : other);
         }
     }
 }

@@ -290,7 +290,7 @@ static double frobenius(item_run *run) {
 }
 
 /* Returns the largest or smallest sum of a line, or NaN if a sum is NaN. */
-static double extreme(const item_run *run) {
+static double extreme_sum(const item_run *run) {
     const norm_plan *plan = run->plan;
     const bool largest = plan->problem.of.linalg.order > 0;
     double best = total(run, 0, plan->splits);
@@ -325,7 +325,7 @@ static double root_of_powers(item_run *run) {
 static double norm_of(item_run *run) {
     switch (run->plan->kind) {
     case BP__NORM_LINES:
-        return extreme(run);
+        return extreme_sum(run);
     case BP__NORM_SQUARES:
         return frobenius(run);
     case BP__NORM_LARGEST:

@@ -59,10 +59,6 @@ typedef struct bp__batch_norm_set {
     const bp__batch_norm_kernels *images, *parameters;
 } bp__batch_norm_set;
 
-static inline int64_t bp__batch_norm_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* Mean and sum of squared deviations of `count` values. */
 typedef struct bp__batch_norm_moments {
     double count, mean, squares;

@@ -67,7 +67,7 @@ static void compute_block(block *b, int64_t index) {
     begin_moments(b);
     for (int64_t i = 0; i < plan->segments; i++) {
         for (int64_t from = 0; from < plan->segment; from += CHUNK) {
-            add_moments(b, bp__batch_norm_least(CHUNK, plan->segment - from), elements_at(b, X, i, from));
+            add_moments(b, bp__least(CHUNK, plan->segment - from), elements_at(b, X, i, from));
         }
     }
     finish_moments(b, index);
@@ -84,11 +84,11 @@ static void compute_block(block *b, int64_t index) {
 void bp__layer_columns_part(bp__layer_run *w, int64_t part) {
     const bp__layer_work *plan = w->plan;
     const bp_layer_norm_problem *p = &plan->problem.of.layer_norm;
-    const int64_t end = bp__batch_norm_least((part + 1) * plan->part, plan->rows);
+    const int64_t end = bp__least((part + 1) * plan->part, plan->rows);
     const int64_t size = p->size[p->row_ndim - 1];
     block b = {.w = w};
     for (int64_t i = part * plan->part; i < end; i += b.lanes) {
-        b.lanes = bp__batch_norm_least(bp__batch_norm_least(BP__LAYER_LANES, end - i), size - i % size);
+        b.lanes = bp__least(bp__least(BP__LAYER_LANES, end - i), size - i % size);
         for (int k = 0; k < 2; k++) {
             b.offset[k] = bp__layer_offset(p, bp__layer_strides(plan, k), 0, p->row_ndim, i);
         }

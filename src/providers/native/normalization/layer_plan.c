@@ -171,7 +171,7 @@ static void cut(bp__layer_work *plan) {
     int64_t most = MOST_PARTS;
     if (plan->weighs) {
         most = SUMS_BYTES / 16 / plan->weights;
-        most = most < 1 ? 1 : bp__batch_norm_least(most, MOST_PARTS);
+        most = most < 1 ? 1 : bp__least(most, MOST_PARTS);
     }
     const int64_t enough = UNIT / plan->elements + 1, wanted = (plan->rows + most - 1) / most;
     plan->part = enough > wanted ? enough : wanted;

@@ -83,7 +83,7 @@ static void add_moments(row *r) {
     for (int64_t i = at->first; i < at->last; i++) {
         for (int64_t from = at->from; from < at->end; from += BP__LAYER_BLOCK) {
             const segment s = segment_at(r, i, from);
-            const int64_t n = bp__batch_norm_least(BP__LAYER_BLOCK, at->end - from);
+            const int64_t n = bp__least(BP__LAYER_BLOCK, at->end - from);
             center[1] = centered ? kernels->sum(n, s.x, center) / (double)n : 0;
             bp__batch_norm_merge(&r->moments,
                                  (bp__batch_norm_moments){(double)n, center[1], kernels->squares(n, s.x, center)});
@@ -169,7 +169,7 @@ static void weigh_elements(row *r, double *products) {
 
 static window first_window(const bp__layer_work *plan) {
     return bp__layer_has_whole_rows(plan) ? (window){0, plan->segments, 0, plan->segment}
-                                          : (window){0, 1, 0, bp__batch_norm_least(BP__LAYER_BLOCK, plan->segment)};
+                                          : (window){0, 1, 0, bp__least(BP__LAYER_BLOCK, plan->segment)};
 }
 
 /* Moves to the next window. Returns false if there is none. */
@@ -181,7 +181,7 @@ static bool next_window(const bp__layer_work *plan, window *at) {
         *at = (window){at->last, at->last + 1, 0, 0};
     }
     at->from = at->end;
-    at->end = bp__batch_norm_least(at->from + BP__LAYER_BLOCK, plan->segment);
+    at->end = bp__least(at->from + BP__LAYER_BLOCK, plan->segment);
     return true;
 }
 
@@ -283,7 +283,7 @@ static void begin_block(block *b, const bp__layer_run *w, int task, int64_t inde
     const bp__layer_work *plan = w->plan;
     const bp_layer_norm_problem *p = &plan->problem.of.layer_norm;
     const int64_t size = p->row_ndim > 0 ? p->size[p->row_ndim - 1] : 1;
-    b->count = bp__batch_norm_least(bp__batch_norm_least(plan->block, most), size - index % size);
+    b->count = bp__least(bp__least(plan->block, most), size - index % size);
     for (int64_t i = 0; i < b->count; i++) {
         b->rows[i] = (row){.w = w,
                            .weight = bp__layer_offset(p, plan->weight, 0, p->row_ndim, index + i),
@@ -306,7 +306,7 @@ void bp__layer_rows_part(bp__layer_run *w, int64_t part, int task) {
     if (sums) {
         memset(sums, 0, (size_t)plan->weights * 2 * sizeof *sums);
     }
-    const int64_t end = bp__batch_norm_least((part + 1) * plan->part, plan->rows);
+    const int64_t end = bp__least((part + 1) * plan->part, plan->rows);
     block b;
     for (int64_t i = part * plan->part; i < end; i += b.count) {
         begin_block(&b, w, task, i, end - i);

@@ -104,8 +104,8 @@ static block block_of(const prepared *plan, int64_t chunk, int64_t index) {
     const bp_batch_norm_problem *p = &plan->problem.of.batch_norm;
     const int64_t from = index % plan->row_blocks * plan->block, channel = chunk * plan->chunk;
     block b = {.channel = channel,
-               .channels = bp__batch_norm_least(plan->chunk, p->channels - channel),
-               .positions = bp__batch_norm_least(plan->block, p->size[LAST] - from),
+               .channels = bp__least(plan->chunk, p->channels - channel),
+               .positions = bp__least(plan->block, p->size[LAST] - from),
                .x = channel * p->x_channel + from * p->x[LAST],
                .y = channel * p->y_channel + from * p->y[LAST],
                .g = channel * p->g_channel + from * p->g[LAST]};
@@ -164,7 +164,7 @@ static double *partial_of(const call *w, int64_t part, int half) {
 /* Returns how many values of a channel a part has. */
 static int64_t values_of(const prepared *plan, int64_t part) {
     int64_t values = 0;
-    for (int64_t i = part * plan->part; i < bp__batch_norm_least((part + 1) * plan->part, plan->blocks); i++) {
+    for (int64_t i = part * plan->part; i < bp__least((part + 1) * plan->part, plan->blocks); i++) {
         values += block_of(plan, 0, i).positions;
     }
     return values;
@@ -174,7 +174,7 @@ static void compute_statistics(call *w, int64_t chunk, int64_t part) {
     const prepared *plan = w->plan;
     bp__batch_norm_moments all[CHUNK];
     memset(all, 0, sizeof all);
-    const int64_t end = bp__batch_norm_least((part + 1) * plan->part, plan->blocks);
+    const int64_t end = bp__least((part + 1) * plan->part, plan->blocks);
     for (int64_t i = part * plan->part; i < end; i++) {
         const block b = block_of(plan, chunk, i);
         (plan->by_channels ? merge_channels : merge_positions)(w, &b, all);
@@ -192,7 +192,7 @@ static void compute_sums(call *w, int64_t chunk, int64_t part) {
     const prepared *plan = w->plan;
     const bp_batch_norm_problem *p = &plan->problem.of.batch_norm;
     double sum[CHUNK] = {0}, product[CHUNK] = {0};
-    const int64_t end = bp__batch_norm_least((part + 1) * plan->part, plan->blocks);
+    const int64_t end = bp__least((part + 1) * plan->part, plan->blocks);
     for (int64_t i = part * plan->part; i < end; i++) {
         const block b = block_of(plan, chunk, i);
         const double *center = w->center + b.channel;
@@ -398,7 +398,7 @@ static void cut(prepared *plan) {
     plan->block = plan->by_channels ? FEW : MANY;
     plan->row_blocks = (p->size[LAST] + plan->block - 1) / plan->block;
     plan->blocks = rows * plan->row_blocks;
-    const int64_t wanted = bp__batch_norm_least((MOST_PARTS + plan->chunks - 1) / plan->chunks, plan->blocks);
+    const int64_t wanted = bp__least((MOST_PARTS + plan->chunks - 1) / plan->chunks, plan->blocks);
     plan->part = wanted > 0 ? (plan->blocks + wanted - 1) / wanted : 1;
     plan->parts = (plan->blocks + plan->part - 1) / plan->part;
 }

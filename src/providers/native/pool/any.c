@@ -78,7 +78,7 @@ static void compute_channels(const bp__pool_forward_call *w, const bp__pool_outp
     for (int64_t out = first; out < end; out++) {
         for (int64_t channel = 0; channel < p->channels; channel += RUN) {
             move_to(p, row, &r, out);
-            r.n = bp__pool_least(p->channels - channel, RUN);
+            r.n = bp__least(p->channels - channel, RUN);
             r.x = row->x + channel;
             r.y += channel;
             r.i += channel;
@@ -97,8 +97,8 @@ static void compute_positions(const bp__pool_forward_call *w, const bp__pool_out
                  .i_step = p->i[LAST],
                  .shift = p->stride[LAST]};
     for (int64_t out = first; out < end; out += r.n) {
-        const int64_t inner = bp__pool_least(plan->high, end) - out;
-        r.n = out >= plan->low && inner > 0 ? bp__pool_least(inner, RUN) : 1;
+        const int64_t inner = bp__least(plan->high, end) - out;
+        r.n = out >= plan->low && inner > 0 ? bp__least(inner, RUN) : 1;
         move_to(p, row, &r, out);
         compute(w, &r);
     }

@@ -172,7 +172,7 @@ static void compute_units(void *context, int task) {
             return;
         }
         const int64_t item = index / plan->blocks, channel = index % plan->blocks * plan->block;
-        unit u = {.channels = bp__pool_least(p->channels - channel, plan->block),
+        unit u = {.channels = bp__least(p->channels - channel, plan->block),
                   .x = item * p->x_batch + channel * p->x_channel,
                   .y = item * p->y_batch + channel * p->y_channel,
                   .i = item * p->i_batch + channel * p->i_channel,
@@ -226,7 +226,7 @@ static bool in_line(const bp_pool_problem *p) {
 /* Returns the channels of a block of sums: as many as fit, but more than one. */
 static int64_t channels_of_block(const prepared *plan) {
     const int64_t most = plan->average ? AVERAGE_BYTES : MAXIMUM_BYTES, sum = (int64_t)plan->kernels->sum;
-    int64_t block = bp__pool_least(plan->problem.of.pool.channels, BLOCK);
+    int64_t block = bp__least(plan->problem.of.pool.channels, BLOCK);
     while (block > 2 && plan->places * block * sum > most) {
         block = (block + 1) / 2;
     }

@@ -33,7 +33,7 @@ static void compute_units(void *context, int task) {
         if (first >= plan->units || bp__stops(&w->stop)) {
             return;
         }
-        for (int64_t unit = first; unit < bp__pool_least(first + plan->chunk, plan->units); unit++) {
+        for (int64_t unit = first; unit < bp__least(first + plan->chunk, plan->units); unit++) {
             if (plan->rows == BP__POOL_POSITIONS) {
                 bp__pool_positions(w, unit, workspace);
             } else {

@@ -79,7 +79,7 @@ INLINE void NAME(sum_all)(const bp__pool_run *run, int64_t lane, int windows, in
             same.x = run->x + window * run->x_step * (wide ? (int64_t)sizeof(REAL) : (int64_t)sizeof(IN));
             same.y = run->y + window * run->y_step * (int64_t)sizeof(IN);
         }
-        NAME(sum_block)(&same, few ? 0 : bp__pool_least(window, run->windows - windows), lane, windows, vectors, wide);
+        NAME(sum_block)(&same, few ? 0 : bp__least(window, run->windows - windows), lane, windows, vectors, wide);
     }
 }
 
@@ -96,7 +96,7 @@ INLINE void NAME(sum_lanes)(const bp__pool_run *run, bool wide) {
         NAME(sum_all)(run, lane, MOST / 2, 2, wide);
     }
     for (; lane < run->lanes; lane += NAME(lanes)) {
-        NAME(sum_all)(run, bp__pool_least(lane, run->lanes - NAME(lanes)), MOST / 2, 1, wide);
+        NAME(sum_all)(run, bp__least(lane, run->lanes - NAME(lanes)), MOST / 2, 1, wide);
     }
 }
 
@@ -241,7 +241,7 @@ INLINE bool NAME(max_all)(const bp__pool_run *run, int64_t lane, int windows, in
             same.indices = indexed ? run->indices + window * run->i_step : NULL;
             same.first = run->first + window * run->place_step;
         }
-        if (!NAME(max_block)(&same, few ? 0 : bp__pool_least(window, run->windows - windows), lane, windows, vectors,
+        if (!NAME(max_block)(&same, few ? 0 : bp__least(window, run->windows - windows), lane, windows, vectors,
                              indexed)) {
             return false;
         }
@@ -262,7 +262,7 @@ INLINE bool NAME(max_lanes)(const bp__pool_run *run, int most, bool indexed) {
         right = NAME(max_all)(run, lane, 4, 2, indexed);
     }
     for (; right && lane < run->lanes; lane += NAME(lanes)) {
-        right = NAME(max_all)(run, bp__pool_least(lane, run->lanes - NAME(lanes)), most < 4 ? most : 4, 1, indexed);
+        right = NAME(max_all)(run, bp__least(lane, run->lanes - NAME(lanes)), most < 4 ? most : 4, 1, indexed);
     }
     return right;
 }

@@ -101,10 +101,6 @@ extern const bp__pool_kernels bp__pool_default[BP__POOL_DTYPES];
 extern const bp__pool_kernels bp__pool_avx2[BP__POOL_DTYPES];
 extern const bp__pool_kernels bp__pool_avx512[BP__POOL_DTYPES];
 
-static inline int64_t bp__pool_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* Whether vectors follow the channels, which are contiguous in all operands. */
 bool bp__pool_by_channels(const bp_pool_problem *pool);
 

@@ -29,7 +29,7 @@ static void copy_row(const bp__pool_forward *plan, char *to, const char *from) {
         const int64_t before = padding > phase ? (padding - phase + stride - 1) / stride : 0;
         const int64_t start = before * stride + phase - padding; /* the first place of the image */
         const int64_t all = start < p->in[LAST] ? (p->in[LAST] - start + stride - 1) / stride : 0;
-        const int64_t low = bp__pool_least(before, plan->needed), count = bp__pool_least(all, plan->needed - low);
+        const int64_t low = bp__least(before, plan->needed), count = bp__least(all, plan->needed - low);
         const int64_t after = plan->needed - low - count, rest = outs < plan->kernels->lanes ? plan->kernels->lanes : 0;
         if (low > 0) {
             plan->kernels->pad(low, to, !plan->average);
@@ -47,7 +47,7 @@ static void copy_image(const bp__pool_forward_call *w, unit *u) {
     const bp_pool_problem *p = &plan->problem.of.pool;
     const int64_t element = (int64_t)plan->kernels->element, row_bytes = plan->phases * plan->pitch * element;
     const int64_t last = (u->row.out[1] + u->rows - 1) * p->stride[1] - p->padding[1],
-                  end = bp__pool_least(last + (p->kernel[1] - 1) * p->dilation[1] + 1, p->in[1]);
+                  end = bp__least(last + (p->kernel[1] - 1) * p->dilation[1] + 1, p->in[1]);
     for (int64_t a = 0; a < u->window[0].count; a++) {
         const int64_t i0 = u->window[0].first + a * u->window[0].step;
         for (int64_t i1 = u->first; i1 < end; i1++) {
@@ -137,7 +137,7 @@ void bp__pool_positions(const bp__pool_forward_call *w, int64_t index, char *wor
                             .y = item * p->y_batch + channel * p->y_channel + o0 * p->y[0] + first * p->y[1],
                             .i = item * p->i_batch + channel * p->i_channel + o0 * p->i[0] + first * p->i[1]};
     unit u = {.row = row,
-              .rows = bp__pool_least(plan->block, p->out[1] - first),
+              .rows = bp__least(plan->block, p->out[1] - first),
               .window = {bp__pool_window_of(p, 0, o0)},
               .image = workspace,
               .indices = (int64_t *)(void *)(workspace + plan->image_bytes)};
@@ -166,7 +166,7 @@ void bp__pool_plan_positions(bp__pool_forward *plan) {
     const int64_t span = (p->kernel[1] - 1) * p->dilation[1] + 1;
     const int64_t width = (p->kernel[LAST] - 1) * p->dilation[LAST] + 1;
     plan->in_place = stride == 1 && p->padding[LAST] == 0 && p->x[LAST] == 1 && outs >= plan->kernels->lanes;
-    plan->phases = bp__pool_least(stride, width);
+    plan->phases = bp__least(stride, width);
     plan->needed = outs + (width - 1) / stride;
     plan->pitch = plan->needed + plan->kernels->lanes;
     for (int64_t t = 0; t < plan->taps; t++) {
@@ -174,10 +174,10 @@ void bp__pool_plan_positions(bp__pool_forward *plan) {
         plan->tap[t] = plan->in_place ? place : place % stride * plan->pitch + place / stride;
         plan->tap[plan->taps + t] = place;
     }
-    const int64_t row_bytes = plan->phases * plan->pitch * element * bp__pool_least(p->kernel[0], p->in[0]);
+    const int64_t row_bytes = plan->phases * plan->pitch * element * bp__least(p->kernel[0], p->in[0]);
     const int64_t rows = row_bytes > 0 ? UNIT_BYTES / row_bytes : 1;
-    plan->block = bp__pool_least(rows > span ? (rows - span) / p->stride[1] + 1 : 1, p->out[1] > 0 ? p->out[1] : 1);
-    plan->image_rows = bp__pool_least((plan->block - 1) * p->stride[1] + span, p->in[1]);
+    plan->block = bp__least(rows > span ? (rows - span) / p->stride[1] + 1 : 1, p->out[1] > 0 ? p->out[1] : 1);
+    plan->image_rows = bp__least((plan->block - 1) * p->stride[1] + span, p->in[1]);
     plan->image_bytes = plan->in_place ? 0 : ((size_t)(row_bytes * plan->image_rows) + 63) / 64 * 64;
     double *sizes = (double *)(void *)(plan->tap + 2 * plan->taps);
     plan->sizes = sizes;

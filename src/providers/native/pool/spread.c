@@ -53,7 +53,7 @@ static range outputs_of(const bp_pool_problem *p, int d, int64_t place) {
     } else {
         first = divide_up(place + p->padding[d] - p->kernel[d] + 1, p->stride[d]);
         first = first < 0 ? 0 : first;
-        end = bp__pool_least((place + p->padding[d]) / p->stride[d] + 1, out);
+        end = bp__least((place + p->padding[d]) / p->stride[d] + 1, out);
     }
     return (range){first, end > first ? end - first : 0};
 }
@@ -63,7 +63,7 @@ static int64_t most_outputs(const bp_pool_problem *p, int d) {
     if (p->adaptive) {
         return p->out[d] / p->in[d] + 2;
     }
-    return bp__pool_least((p->kernel[d] + p->stride[d] - 1) / p->stride[d], p->out[d]);
+    return bp__least((p->kernel[d] + p->stride[d] - 1) / p->stride[d], p->out[d]);
 }
 
 static bool same_divisors(const bp_pool_problem *p) {
@@ -173,7 +173,7 @@ static void compute_unit(const call *w, int64_t unit, char *workspace) {
                   item = unit / plan->chunks / p->in[0];
     places row = {.outputs = {outputs_of(p, 0, i0)}, .item = item, .workspace = workspace};
     int64_t done = outputs_of(p, 1, first).first; /* rows of outputs that are divided */
-    for (int64_t i1 = first; i1 < bp__pool_least(first + ROWS, p->in[1]); i1++) {
+    for (int64_t i1 = first; i1 < bp__least(first + ROWS, p->in[1]); i1++) {
         row.outputs[1] = outputs_of(p, 1, i1);
         const int64_t end = row.outputs[1].first + row.outputs[1].count;
         done = done < row.outputs[1].first ? row.outputs[1].first : done;

@@ -14,12 +14,12 @@ bp__pool_window bp__pool_window_of(const bp_pool_problem *pool, int d, int64_t o
         return (bp__pool_window){.first = first, .count = end - first, .step = 1, .size = end - first};
     }
     const int64_t step = pool->dilation[d], begin = out * pool->stride[d] - pool->padding[d];
-    const int64_t end = begin + (pool->kernel[d] - 1) * step + 1, inside = bp__pool_least(end, in);
+    const int64_t end = begin + (pool->kernel[d] - 1) * step + 1, inside = bp__least(end, in);
     const int64_t first = begin < 0 ? begin + divide_up(-begin, step) * step : begin;
     return (bp__pool_window){.first = first,
                              .count = inside > first ? divide_up(inside - first, step) : 0,
                              .step = step,
-                             .size = bp__pool_least(end, in + pool->padding[d]) - begin};
+                             .size = bp__least(end, in + pool->padding[d]) - begin};
 }
 
 static void join_rows(bp_pool_problem *p) {
@@ -64,7 +64,7 @@ void bp__pool_inner(const bp_pool_problem *pool, int64_t *low, int64_t *high) {
     const int64_t first = divide_up(pool->padding[D], stride);
     if (last >= 0 && first < pool->out[D]) {
         *low = first;
-        *high = bp__pool_least(last / stride + 1, pool->out[D]);
+        *high = bp__least(last / stride + 1, pool->out[D]);
         *high = *high < first ? first : *high;
     }
 }

@@ -38,7 +38,7 @@ static void scatter(const prepared *plan, char *output, int64_t first, int64_t c
         first /= p->size[d];
     }
     while (count > 0) {
-        const int64_t columns = bp__element_least(count, p->size[last] - at[last]);
+        const int64_t columns = bp__least(count, p->size[last] - at[last]);
         plan->write(1, columns, from, output + offset * plan->element, 0, p->stride[last]);
         from += (size_t)columns * number;
         count -= columns;
@@ -55,7 +55,7 @@ static void scatter(const prepared *plan, char *output, int64_t first, int64_t c
 static void fill(const call *c, int64_t first) {
     const prepared *plan = c->plan;
     _Alignas(64) char buffer[BP__RANDOM_BLOCKS * 16];
-    const int64_t count = bp__element_least(plan->problem.total - first, BP__RANDOM_BLOCKS * plan->in_block);
+    const int64_t count = bp__least(plan->problem.total - first, BP__RANDOM_BLOCKS * plan->in_block);
     const int64_t blocks = (count + plan->in_block - 1) / plan->in_block;
     const bool direct = plan->direct && count == blocks * plan->in_block;
     void *to = direct ? c->output + first * plan->element : buffer;

@@ -6,6 +6,7 @@
 #ifndef BP_NATIVE_REDUCE_H
 #define BP_NATIVE_REDUCE_H
 
+#include "providers/least.h"
 #include "providers/native/stop.h"
 
 enum {

@@ -11,10 +11,6 @@
 #define LINE 64        /* bytes of a cache line */
 #define CACHED 1048576 /* bytes of an item's elements that softmax reads several times */
 
-static int64_t least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 static int64_t magnitude(int64_t stride) {
     return stride < 0 ? -stride : stride;
 }
@@ -69,7 +65,7 @@ void bp__reduce_cut_make(bp__reduce_cut *cut, const bp_problem *problem) {
     choose_rows(cut, problem, rows, columns);
     if (cut->rows) {
         cut->columns = true;
-        cut->chunk = cut->reduced < UNIT ? least(UNIT / (cut->reduced + 1) + 1, BP__REDUCE_CHUNK) : 1;
+        cut->chunk = cut->reduced < UNIT ? bp__least(UNIT / (cut->reduced + 1) + 1, BP__REDUCE_CHUNK) : 1;
         cut->chunk = cut->staged && cut->chunk < TOGETHER ? TOGETHER : cut->chunk;
     } else if (cut->columns) {
         const bool wide = cut->reduced < CACHED / 8 / BP__REDUCE_CHUNK;
@@ -88,11 +84,11 @@ void bp__reduce_cut_make(bp__reduce_cut *cut, const bp_problem *problem) {
     cut->row_blocks = (rows + cut->block - 1) / cut->block;
     cut->blocks = rows > 0 ? cut->reduced / rows * cut->row_blocks : 0;
     const bool whole = cut->items == 0 || (cut->rows && problem->op != BP_OP_REDUCE) ||
-                       cut->reduced < LONG / least(cut->chunk, columns);
-    const int64_t wanted = whole ? 1 : least((PARTS + cut->items - 1) / cut->items, cut->blocks);
+                       cut->reduced < LONG / bp__least(cut->chunk, columns);
+    const int64_t wanted = whole ? 1 : bp__least((PARTS + cut->items - 1) / cut->items, cut->blocks);
     cut->part = wanted > 1 ? (cut->blocks + wanted - 1) / wanted : cut->blocks;
     cut->parts = cut->part > 0 ? (cut->blocks + cut->part - 1) / cut->part : 1;
-    const int64_t elements = cut->chunk * least(cut->reduced / cut->parts, UNIT) + 1;
+    const int64_t elements = cut->chunk * bp__least(cut->reduced / cut->parts, UNIT) + 1;
     cut->grain = elements < UNIT ? UNIT / elements : 1;
     cut->element = bp_dtype_size((bp_dtype)problem->dtype);
     cut->output = bp_dtype_size((bp_dtype)p->output);
@@ -105,7 +101,7 @@ bp__reduce_item bp__reduce_item_at(const bp_reduce_problem *p, const bp__reduce_
         return item;
     }
     const int64_t from = index % cut->chunks * cut->chunk;
-    item.lanes = least(cut->chunk, p->size[kept] - from);
+    item.lanes = bp__least(cut->chunk, p->size[kept] - from);
     item.result = index / cut->chunks * p->size[kept] + from;
     int64_t rest = item.result;
     for (int d = kept; d >= 0; d--) {
@@ -165,7 +161,7 @@ void bp__reduce_walk(const bp_reduce_problem *p, const bp__reduce_cut *cut, cons
     const int last = p->ndim - 1;
     const bool row = p->ndim > p->kept_ndim;
     const int64_t positions = row ? p->size[last] : 1;
-    const int64_t first = part * cut->part, end = least(first + cut->part, cut->blocks);
+    const int64_t first = part * cut->part, end = bp__least(first + cut->part, cut->blocks);
     const int64_t chunk = bp__stop_chunk((double)(cut->block * item->lanes), cut->part);
     for (int64_t block = first; block < end; block++) {
         if (block > first && (block - first) % chunk == 0 && bp__stops(stop)) {
@@ -189,6 +185,6 @@ void bp__reduce_walk(const bp_reduce_problem *p, const bp__reduce_cut *cut, cons
             piece.at[i] = (char *)((uintptr_t)base[i] + (uintptr_t)(offset[i] * (int64_t)cut->element));
         }
         piece.index = outer * positions + from;
-        visit_block(p, cut, item, &piece, least(cut->block, positions - from), add, context);
+        visit_block(p, cut, item, &piece, bp__least(cut->block, positions - from), add, context);
     }
 }

@@ -41,7 +41,7 @@ static int64_t length_of(const call *c, int64_t item) {
 }
 
 /* Returns the step before `step` of an item in its direction's order; -1: `step` is the first. */
-static int64_t earlier(const call *c, int64_t step, int64_t item) {
+static int64_t step_before(const call *c, int64_t step, int64_t item) {
     if (!bp__rnn_descends(problem_of(c), c->direction)) {
         return step - 1;
     }
@@ -81,9 +81,9 @@ static part part_of(const call *c, int64_t unit, int task, const bp__rnn_panels 
     const int64_t at = unit % plan->parts, block = unit / plan->parts;
     return (part){.block = block,
                   .from = at * BP__RNN_ROWS,
-                  .to = bp__rnn_least((at + 1) * BP__RNN_ROWS, c->active),
+                  .to = bp__least((at + 1) * BP__RNN_ROWS, c->active),
                   .first = block * panels->width,
-                  .count = bp__rnn_least(panels->width, panels->units - block * panels->width),
+                  .count = bp__least(panels->width, panels->units - block * panels->width),
                   .sums = c->base.workspace + plan->work.sums + (size_t)task * plan->work.sums_bytes};
 }
 
@@ -140,7 +140,7 @@ static const char *state_for(const call *c, const part *s, int64_t item, int tas
 /* Returns the cell before the step. */
 static const char *cell_before(const call *c, const part *s, int64_t item) {
     const bp_rnn_problem *p = problem_of(c);
-    const int64_t step = earlier(c, c->step, item), unit = 4 * p->hidden_size + s->first;
+    const int64_t step = step_before(c, c->step, item), unit = 4 * p->hidden_size + s->first;
     return step < 0
                ? bp__rnn_memory(&c->base, plan_of(c)->first_cell, item * p->hidden_size + s->first)
                : bp__rnn_saved_at(&c->base, c->direction, step, item) + (size_t)unit * bp__rnn_number(c->base.plan);
@@ -253,7 +253,7 @@ static void load_step(void *context, int64_t step, int task) {
         char *to = row_at(c, plan->before, step, item, p->output_size),
              *input = row_at(c, plan->input, step, item, p->input_size);
         const bool active = step < length_of(c, item);
-        const int64_t from = earlier(c, step, item);
+        const int64_t from = step_before(c, step, item);
         if (!active) {
             bp__rnn_clear(&plan->work, p->output_size, to, 1);
         } else if (from < 0) {

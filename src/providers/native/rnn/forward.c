@@ -130,7 +130,7 @@ static void load_biases(const call *c) {
     for (int64_t i = 0; i < p->directions * panels->blocks * panels->gates; i++) {
         const int64_t g = i % panels->gates, block = i / panels->gates, d = block / panels->blocks;
         const int64_t unit = block % panels->blocks * panels->width;
-        const int64_t count = bp__rnn_least(panels->width, p->hidden_size - unit), row = g * p->hidden_size + unit;
+        const int64_t count = bp__least(panels->width, p->hidden_size - unit), row = g * p->hidden_size + unit;
         char *to = bp__rnn_memory(&c->base, plan->bias, (block * slots + g) * panels->width);
         if (c->base.tensor[BP_RNN_BIAS_IH]) {
             bp__rnn_copy(&plan->work, count, to, 1, bp__rnn_at(&c->base, BP_RNN_BIAS_IH, d, row, 0),
@@ -169,10 +169,9 @@ static void multiply_rows(void *context, int64_t unit, int task) {
     const int64_t rows = p->steps * p->batch, chunks = (rows + INPUT_ROWS - 1) / INPUT_ROWS;
     const int64_t first = unit % chunks * INPUT_ROWS, block = unit / chunks; /* of all directions */
     (void)task;
-    plan->work.kernels->product(bp__rnn_least(rows - first, INPUT_ROWS), panels->vectors, panels->inner,
-                                plan->work.block, c->rows + first * c->row * (int64_t)bp__rnn_number(&plan->work),
-                                c->row, NULL, c->input_panels + (size_t)block * panels->block_bytes,
-                                gates_at(c, 0, block, first));
+    plan->work.kernels->product(bp__least(rows - first, INPUT_ROWS), panels->vectors, panels->inner, plan->work.block,
+                                c->rows + first * c->row * (int64_t)bp__rnn_number(&plan->work), c->row, NULL,
+                                c->input_panels + (size_t)block * panels->block_bytes, gates_at(c, 0, block, first));
 }
 
 /* Copies the input to rows at equal distances. */
@@ -274,11 +273,11 @@ static part part_of(const call *c, int64_t unit, const bp__rnn_panels *panels) {
     part s = {.direction = (int)(unit / plan->parts / panels->blocks),
               .block = unit / plan->parts % panels->blocks,
               .from = at * BP__RNN_ROWS,
-              .to = bp__rnn_least((at + 1) * BP__RNN_ROWS, batch)};
+              .to = bp__least((at + 1) * BP__RNN_ROWS, batch)};
     s.step = step_of(c, s.direction);
-    s.active = bp__rnn_least(bp__rnn_active(&c->base, s.step), s.to);
+    s.active = bp__least(bp__rnn_active(&c->base, s.step), s.to);
     s.first = s.block * panels->width;
-    s.count = bp__rnn_least(panels->width, panels->units - s.first);
+    s.count = bp__least(panels->width, panels->units - s.first);
     return s;
 }
 

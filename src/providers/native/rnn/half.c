@@ -129,7 +129,7 @@ static void convert(const prepared *plan, bp_rnn_tensor which, void *element, fl
     sizes_of(p, which, c.size);
     memcpy(c.stride, p->tensor[which].stride, sizeof c.stride);
     const int64_t rows = c.size[0] * c.size[1];
-    c.tasks = (int)bp__rnn_least(plan->threads, rows);
+    c.tasks = (int)bp__least(plan->threads, rows);
     if (c.tasks > 1) {
         plan->host->parallel(c.tasks, c.tasks, convert_rows, &c);
     } else if (rows > 0) {

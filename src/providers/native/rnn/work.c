@@ -185,7 +185,7 @@ static void run_task(void *context, int task) {
 
 void bp__rnn_stage(const bp__rnn_work *plan, void (*compute)(void *context, int64_t unit, int task), void *context,
                    int64_t units) {
-    stage s = {compute, context, units, (int)bp__rnn_least(plan->threads, units)};
+    stage s = {compute, context, units, (int)bp__least(plan->threads, units)};
     if (s.tasks > 1) {
         plan->host->parallel(s.tasks, s.tasks, run_task, &s);
     } else if (units > 0) {
@@ -222,7 +222,7 @@ static void pack_block(void *context, int64_t unit, int task) {
     const packing *w = context;
     const bp__rnn_panels *p = w->panels;
     const int64_t number = (int64_t)bp__rnn_number(w->plan), first = unit * p->width;
-    const int64_t count = bp__rnn_least(p->width, p->units - first);
+    const int64_t count = bp__least(p->width, p->units - first);
     char *to = w->to + (size_t)unit * p->block_bytes;
     (void)task;
     if (count < p->width) {

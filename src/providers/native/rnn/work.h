@@ -4,6 +4,7 @@
 
 #include "rnn.h"
 
+#include "providers/least.h"
 #include "providers/native/address.h"
 #include "providers/native/stop.h"
 
@@ -49,10 +50,6 @@ typedef struct bp__rnn_call {
     const int64_t *active; /* items of each step */
     bp__stop stop;
 } bp__rnn_call;
-
-static inline int64_t bp__rnn_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 static inline const bp_rnn_problem *bp__rnn_problem_of(const bp__rnn_work *plan) {
     return &plan->problem.of.rnn;
