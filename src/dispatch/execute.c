@@ -144,13 +144,19 @@ __attribute__((noinline)) static bp_status execute(const bp_plan *plan, const bp
     return status;
 }
 
+/* Whether a run needs no preparation. With limits of memory this holds for each thread that has run the plan. */
 static inline bool is_warm(const bp_plan *plan) {
-    return atomic_load_explicit(&plan->warm, memory_order_relaxed) && !bp__thread.small_stack;
+    return (atomic_load_explicit(&plan->warm, memory_order_relaxed) ||
+            bp__thread.ran[plan->serial % BP__PLANS_RAN] == plan->serial) &&
+           !bp__thread.small_stack;
 }
 
-/* With limits of memory, every run by a new thread may need some, so that the plan stays cold. */
-static void note_run(const bp_plan *plan) {
-    atomic_store_explicit(&((bp_plan *)(uintptr_t)plan)->warm, !bp__memory_is_limited(), memory_order_relaxed);
+static void note_run(const bp_plan *plan, bp_status status) {
+    if (!bp__needs_memory(plan) || !bp__memory_is_limited()) {
+        atomic_store_explicit(&((bp_plan *)(uintptr_t)plan)->warm, true, memory_order_relaxed);
+    } else if (status == BP_OK) {
+        bp__thread.ran[plan->serial % BP__PLANS_RAN] = plan->serial;
+    }
 }
 
 /* In the first call of a plan the library may take memory, open files or start threads, where a thread could be
@@ -162,7 +168,7 @@ __attribute__((noinline)) static bp_status execute_first(const bp_plan *plan, co
     BP__TRY(bp__needs_enter(plan, &kept));
     bp_status status = execute(plan, operands, exec);
     bp__needs_leave(plan, &kept, status);
-    note_run(plan);
+    note_run(plan, status);
     return status;
 }
 
@@ -192,7 +198,7 @@ __attribute__((noinline)) static bp_status run_first(const bp_plan *part, const 
     BP__TRY(bp__needs_enter(part, &kept));
     bp_status status = part->prepared->enqueue(part->prepared, operands, exec);
     bp__needs_leave(part, &kept, status);
-    note_run(part);
+    note_run(part, status);
     return status;
 }
 

@@ -25,7 +25,7 @@ struct bp__candidate {
     _Atomic(const bp__calibration *) calibration; /* its measured times; NULL if there are none */
     atomic_bool used_by_tuning;                   /* its library is loaded, and has run */
     unsigned number;                              /* counted from 0 */
-    atomic_int threads_run;                       /* most threads with which it has run a plan; 0: it has not */
+    atomic_bool called;                           /* it has run a plan */
     struct bp__candidate *next;                   /* list of all candidates ever made, for bp_reset */
 };
 
@@ -262,7 +262,7 @@ struct bp_plan {
     bool guarded;       /* may wait in a cancellation point: a library on several threads, a device, parts */
     bool needs_scalars; /* alpha is not 1, or beta is not 0 */
     bool composed;
-    atomic_bool warm; /* has run in bp_execute() or as a part, without limits of memory */
+    atomic_bool warm; /* has run in bp_execute() or as a part; under limits of memory, only if it calls no library */
     atomic_int references;
     atomic_uint_least64_t runs;
     atomic_uint_least64_t due;        /* number of runs at which bp__tune_due() is called; UINT64_MAX: never */
@@ -314,6 +314,8 @@ static inline bp_status bp__plan_run(const bp_plan *plan, const bp_operand *oper
                                                                   : bp__plan_run_with_care(plan, operands, exec);
 }
 
+enum { BP__PLANS_RAN = 8, BP__CANDIDATES_RUN = 64 };
+
 /* State of the calling thread between calls. It must stay small, to fit the static TLS of a process that loads
  * Backplane late. */
 typedef struct bp__thread_state {
@@ -328,7 +330,8 @@ typedef struct bp__thread_state {
     const bp_plan *due_part; /* a part of a composed plan whose bp__tune_due() is to be called after the whole */
     uint64_t due_whole;      /* serial of that plan */
     int64_t due_ns;
-    uint64_t has_run; /* a bit for each of the first candidates (needs.c) */
+    uint8_t threads_run[BP__CANDIDATES_RUN]; /* most threads of each of the first candidates, in calls of this thread */
+    uint64_t ran[BP__PLANS_RAN]; /* serials of plans that this thread has run under limits of memory; 0: none */
     struct bp__thread_cache *cache;
     int (*region)(void); /* returns nonzero inside an OpenMP parallel region; NULL: no runtime is loaded */
 } bp__thread_state;

@@ -2,8 +2,8 @@
  * stack.
  *
  * Many libraries end the process if they get no memory. The probe has measured what each takes
- * (probe/needs.c). A process without limits is not affected: it only asks whether there are some, when a plan
- * is made and when a thread runs a plan for the first time. A library that has run in this thread keeps its buffers, so
+ * (probe/needs.c). The limits are read when a plan is made and when a thread runs a plan for the first time, not in
+ * each run: that takes some microseconds. A library that has run in this thread keeps its buffers, so
  * that it needs no more than what grows with the operands.
  *
  * A library that finds no stack ends the process, too. Only threads with stacks of less than 512 KiB are asked about
@@ -14,13 +14,11 @@
 #include "registry/internal.h"
 
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    BITS = 64,
-    SPARE = 1 << 20 /* bytes that anything else may take meanwhile */
-};
+enum { SPARE = 1 << 20 }; /* bytes that anything else may take meanwhile */
 
 /* What runs in progress may still take. */
 static _Atomic int64_t kept_space, kept_data;
@@ -28,10 +26,20 @@ static _Atomic int64_t kept_space, kept_data;
 void bp__needs_forked(void) {
     atomic_store(&kept_space, 0);
     atomic_store(&kept_data, 0);
+    memset(bp__thread.threads_run, 0, sizeof bp__thread.threads_run);
+    memset(bp__thread.ran, 0, sizeof bp__thread.ran);
 }
 
-static uint64_t bit_of(const bp__candidate *candidate) {
-    return candidate->number < BITS ? UINT64_C(1) << candidate->number : 0;
+/* Returns the most threads on which the candidate has run for this thread; 0: it has not run, or it is not known. */
+static int threads_of_mine(const bp__candidate *candidate) {
+    return candidate->number < BP__CANDIDATES_RUN ? bp__thread.threads_run[candidate->number] : 0;
+}
+
+static void note_threads_of_mine(const bp__candidate *candidate, int threads) {
+    const int kept = threads < 1 ? 1 : threads < UINT8_MAX ? threads : UINT8_MAX;
+    if (candidate->number < BP__CANDIDATES_RUN && kept > threads_of_mine(candidate)) {
+        bp__thread.threads_run[candidate->number] = (uint8_t)kept;
+    }
 }
 
 /* Returns an estimate of the library's copies, which are no larger than the operands, and our workspace. */
@@ -52,10 +60,10 @@ static int64_t bytes_of_work(const bp_problem *problem, size_t workspace) {
 /* What has been done in this process already, and what a call will do. */
 typedef struct situation {
     bool open;        /* the library is open */
+    bool called;      /* by any thread */
     bool has_run;     /* this thread has called it */
     bool shared;      /* the threads are callers, with one library thread each */
-    int threads_run;  /* most threads so far; 0: it has not been called */
-    int more_threads; /* than before */
+    int more_threads; /* than before in this thread: most runtimes have threads of their own for each caller */
 } situation;
 
 static bool has_callers(const bp_problem *problem) {
@@ -66,21 +74,33 @@ static bool has_callers(const bp_problem *problem) {
 static situation situation_of(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict) {
     const bp_library_info *library = candidate->library;
     const int threads = verdict->threads > 0 ? verdict->threads : problem->policy.threads;
-    const int run = atomic_load(&candidate->threads_run), counted = run > 0 ? run : 1;
+    const int mine = threads_of_mine(candidate), before = mine > 0 ? mine : 1;
     return (situation){
         .open = library->loaded || bp__library_is_open(library),
-        .has_run = (bp__thread.has_run & bit_of(candidate)) != 0,
+        .called = atomic_load(&candidate->called),
+        .has_run = mine > 0,
         .shared = has_callers(problem),
-        .threads_run = run,
-        .more_threads = threads > counted ? threads - counted : 0,
+        .more_threads = threads > before ? threads - before : 0,
     };
+}
+
+/* The stack of a thread that a library starts. The probe may have measured threads with stacks that existed already. */
+static int64_t stack_of_thread(void) {
+    pthread_attr_t attributes;
+    size_t size = 0;
+    if (pthread_getattr_default_np(&attributes) == 0) {
+        pthread_attr_getstacksize(&attributes, &size);
+        pthread_attr_destroy(&attributes);
+    }
+    return (int64_t)size;
 }
 
 /* The part of a need that is not met. */
 static int64_t rest_of(const bp_library_need *need, const situation *s) {
-    const int64_t own = s->threads_run == 0 ? need->call : s->has_run ? 0 : need->caller;
+    const int64_t own = !s->called ? need->call : s->has_run ? 0 : need->caller;
     const int64_t each = s->shared && need->caller > need->thread ? need->caller : need->thread;
-    return (s->open ? 0 : need->open) + own + s->more_threads * each;
+    const int64_t threads = s->more_threads > 0 ? s->more_threads * (each + stack_of_thread()) : 0;
+    return (s->open ? 0 : need->open) + own + threads;
 }
 
 static bp__memory need_of(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict) {
@@ -200,11 +220,15 @@ void bp__needs_check(const bp_problem *problem, const bp__candidate *candidate, 
     }
 }
 
+bool bp__needs_memory(const bp_plan *plan) {
+    return !plan->composed && has_library(plan->candidate, &plan->problem);
+}
+
 bp_status bp__needs_enter(const bp_plan *plan, bp__memory *kept) {
     bp__memory left;
     char text[160];
     *kept = (bp__memory){0, 0};
-    if (plan->composed || !has_library(plan->candidate, &plan->problem)) {
+    if (!bp__needs_memory(plan)) {
         return BP_OK;
     }
     if (bp__thread.small_stack && !fits_stack(plan->candidate->library, bp__stack_left(), text, sizeof text)) {
@@ -225,11 +249,8 @@ bp_status bp__needs_enter(const bp_plan *plan, bp__memory *kept) {
 
 static void note_run(const bp_plan *plan) {
     bp__candidate *candidate = (bp__candidate *)(uintptr_t)plan->candidate;
-    const int threads = plan->verdict.threads > 0 ? plan->verdict.threads : plan->problem.policy.threads;
-    int before = atomic_load(&candidate->threads_run);
-    while (before < threads && !atomic_compare_exchange_weak(&candidate->threads_run, &before, threads)) {
-    }
-    bp__thread.has_run |= bit_of(candidate);
+    atomic_store(&candidate->called, true);
+    note_threads_of_mine(candidate, plan->verdict.threads > 0 ? plan->verdict.threads : plan->problem.policy.threads);
 }
 
 void bp__needs_leave(const bp_plan *plan, const bp__memory *kept, bp_status status) {

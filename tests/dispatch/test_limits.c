@@ -176,6 +176,61 @@ static void test_the_library_runs_when_the_limit_is_lifted(void **state) {
     assert_int_equal(bp_set("blas.preferred", ""), BP_OK);
 }
 
+/* ---- Reading the limits ---- */
+
+static _Atomic int limits_read;
+
+/* Replaces the C library's function. */
+int getrlimit(__rlimit_resource_t resource, struct rlimit *limit) {
+    limits_read++;
+    return prlimit(0, (enum __rlimit_resource)resource, NULL, limit);
+}
+
+/* Runs a plan that the program holds. Returns COMPUTED if the first run in this thread reads the limits, and later runs
+ * do not: reading takes longer than a small product. */
+static void *run_plan_often(void *plan) {
+    const bp_operand operands[] = {{a, 0}, {b, 0}, {x, 0}};
+    const int before = limits_read;
+    int failed = bp_execute(plan, operands, NULL) != BP_OK;
+    const int first = limits_read;
+    for (int i = 0; i < 50; i++) {
+        failed += bp_execute(plan, operands, NULL) != BP_OK;
+    }
+    return (void *)(intptr_t)(failed || !is_product()                  ? WRONG
+                              : first > before && limits_read == first ? COMPUTED
+                                                                       : FAILED);
+}
+
+static int run_plan_in_threads(void) {
+    DLTensor s = tensor(a, kDLFloat, 64, 2, square), t = tensor(b, kDLFloat, 64, 2, square),
+             u = tensor(x, kDLFloat, 64, 2, square);
+    bp_plan *plan;
+    pthread_t thread;
+    void *end;
+    fill();
+    prefer("blas");
+    limit_space(4000);
+    if (bp_matmul_plan(&plan, NULL, &s, &t, &u) != BP_OK) {
+        return NOT_OFFERED;
+    }
+    end = run_plan_often(plan);
+    if ((intptr_t)end == COMPUTED &&
+        (pthread_create(&thread, NULL, run_plan_often, plan) != 0 || pthread_join(thread, &end) != 0)) {
+        return NOT_OPENED;
+    }
+    return (int)(intptr_t)end;
+}
+
+static void test_the_limits_are_read_once_in_a_thread(void **state) {
+    (void)state;
+    use_fake();
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(run_plan_in_threads());
+    }
+    assert_int_equal(test_end_of_child(child, "the child"), COMPUTED);
+}
+
 /* A run that has begun, and does not end. */
 static void *begin_run(void *plan) {
     bp__memory kept;
@@ -403,6 +458,7 @@ int main(void) {
         cmocka_unit_test(test_another_candidate_runs),
         cmocka_unit_test(test_the_library_runs_when_the_limit_is_lifted),
         cmocka_unit_test(test_explain_tells_the_reason),
+        cmocka_unit_test(test_the_limits_are_read_once_in_a_thread),
         cmocka_unit_test(test_a_child_of_fork_keeps_nothing_for_other_threads),
         cmocka_unit_test(test_any_library),
         cmocka_unit_test(test_each_library),
