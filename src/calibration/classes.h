@@ -16,9 +16,9 @@
 #include "calibration/lattice.h"
 
 /* Changed whenever the meaning of stored values changes. */
-#define BP__CALIBRATION_SCHEME 2
+#define BP__CALIBRATION_SCHEME 3
 
-enum { BP__BATCH_ITEMS = 64 }; /* of a product of the variant BATCHED */
+enum { BP__BATCH_ITEMS = 64 }; /* of a product of the variants BATCHED and INTERLEAVED */
 
 /* The variants of classes of times. Classes of ratios have the variants of their families. */
 typedef enum bp__variant {
@@ -27,7 +27,8 @@ typedef enum bp__variant {
     BP__VARIANT_TRANSPOSED_B,
     BP__VARIANT_STRIDED, /* the elements of B's rows are not adjacent */
     BP__VARIANT_BATCHED,
-    BP__VARIANT_THREADED, /* on all processors that this process may use */
+    BP__VARIANT_INTERLEAVED, /* as BATCHED, where rows of other items are between the rows of an item */
+    BP__VARIANT_THREADED,    /* on all processors that this process may use */
     BP__VARIANTS_OF_PRODUCTS
 } bp__variant;
 
@@ -53,7 +54,7 @@ typedef struct bp__class {
     BP__CLASS_OF_TYPE(text ".f16" more, operation, BP_F16, of_lattice, __VA_ARGS__)                                    \
     BP__CLASS_OF_TYPE(text ".bf16" more, operation, BP_BF16, of_lattice, __VA_ARGS__)
 
-enum { BP__CLASSES = 165 };
+enum { BP__CLASSES = 193 };
 extern const bp__class bp__classes[BP__CLASSES]; /* ops/classes.c makes it from the families' lists */
 
 /* Whether the class has the times of plain calls, to which the times of the variants are compared. */

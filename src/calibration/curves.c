@@ -100,6 +100,10 @@ bool bp__curve_read(bp__curve *curve, const bp__class *class, const bp__calibrat
     return bp__lattice_fill(class->lattice, curve->values, curve->ratios ? 0 : 1);
 }
 
+static bool is_batch(bp__variant variant) {
+    return variant == BP__VARIANT_BATCHED || variant == BP__VARIANT_INTERLEAVED;
+}
+
 bool bp__curve_make_factors(bp__calibration *calibration, int index, const bp__calibrated *candidate) {
     const bp__class *class = &bp__classes[index], *base = &bp__classes[bp__class_base(class->dtype)];
     bp__curve *curve = &calibration->curves[index];
@@ -114,7 +118,7 @@ bool bp__curve_make_factors(bp__calibration *calibration, int index, const bp__c
             .n = (double)sizes[1],
             .k = (double)sizes[2],
             .estimate = candidate->estimate ? candidate->estimate(candidate->owner, base, sizes) : 0,
-            .items = class->variant == BP__VARIANT_BATCHED ? BP__BATCH_ITEMS : 1,
+            .items = is_batch((bp__variant) class->variant) ? BP__BATCH_ITEMS : 1,
             .threads = 1,
         };
         const double time = bp__calibration_predict(calibration, &plain, &factors, &accuracy);
@@ -130,9 +134,9 @@ bool bp__curve_make_factors(bp__calibration *calibration, int index, const bp__c
 
 /* Returns how much of a variant's factor applies: none for one item or thread, all for those that were measured. */
 static double share_of(const bp__gemm_shape *product, bp__variant variant) {
-    const double measured = variant == BP__VARIANT_BATCHED ? BP__BATCH_ITEMS : bp__available_cpus();
-    const double wanted = variant == BP__VARIANT_BATCHED ? product->items : product->threads;
-    if (variant != BP__VARIANT_BATCHED && variant != BP__VARIANT_THREADED) {
+    const double measured = is_batch(variant) ? BP__BATCH_ITEMS : bp__available_cpus();
+    const double wanted = is_batch(variant) ? product->items : product->threads;
+    if (!is_batch(variant) && variant != BP__VARIANT_THREADED) {
         return 1;
     }
     return wanted >= measured ? 1 : wanted <= 1 ? 0 : log2(wanted) / log2(measured);

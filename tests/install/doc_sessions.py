@@ -34,6 +34,7 @@ def first_words(text):
 def fault(command, shown, environment):
     """Returns how a command's outcome differs from the page, or None."""
     words = command.split("#")[0].replace("build/backplane", "backplane")
+    words = re.sub(r"(?<=\s)build/", f"{os.path.relpath(common.build_folder(), common.ROOT)}/", words)
     done = subprocess.run(["sh", "-c", words], cwd=common.ROOT, capture_output=True, text=True, check=False, env=environment)
     if shown.startswith("backplane: ") and not shown.startswith("backplane: warning"):
         if done.returncode == 0 or done.stderr.split() != shown.split():

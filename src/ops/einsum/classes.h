@@ -19,20 +19,30 @@ static const bp__lattice bp__contract_few = {
     .most = 1 << 16,
 };
 
-enum { BP__CONTRACT_COPIES, BP__CONTRACT_SUMS };
+/* Kinds of contractions whose times differ by more than their estimates do. */
+typedef enum bp__contract_variant {
+    BP__CONTRACT_TRANSPOSED,  /* a copy with whole tiles that are transposed */
+    BP__CONTRACT_COPIED_ROWS, /* a copy of contiguous rows */
+    BP__CONTRACT_GATHERED,    /* a copy element by element */
+    BP__CONTRACT_SUMS,        /* sums of rows */
+    BP__CONTRACT_ROW_SUMS,    /* the sum of rows */
+    BP__CONTRACT_DOTS,        /* products of rows and a vector */
+    BP__CONTRACT_SCALED_ROWS, /* the sum of rows times numbers */
+    BP__CONTRACT_PRODUCTS     /* products of elements, without a sum */
+} bp__contract_variant;
+
+#define BP__CONTRACTIONS_OF(what, kind)                                                                                \
+    BP__CLASS_OF_TYPE("contract.f32." what, BP_OP_CONTRACT, BP_F32, &bp__contract_sizes, .variant = kind)              \
+    BP__CLASSES_OF_TYPES("contract", "." what, BP_OP_CONTRACT, &bp__contract_few, .variant = kind)
 
 #define BP__CLASSES_OF_contract                                                                                        \
-    {.name = "contract.f32.copies",                                                                                    \
-     .op = BP_OP_CONTRACT,                                                                                             \
-     .dtype = BP_F32,                                                                                                  \
-     .variant = BP__CONTRACT_COPIES,                                                                                   \
-     .lattice = &bp__contract_sizes},                                                                                  \
-        {.name = "contract.f32.sums",                                                                                  \
-         .op = BP_OP_CONTRACT,                                                                                         \
-         .dtype = BP_F32,                                                                                              \
-         .variant = BP__CONTRACT_SUMS,                                                                                 \
-         .lattice = &bp__contract_sizes},                                                                              \
-        BP__CLASSES_OF_TYPES("contract", ".copies", BP_OP_CONTRACT, &bp__contract_few, .variant = BP__CONTRACT_COPIES) \
-            BP__CLASSES_OF_TYPES("contract", ".sums", BP_OP_CONTRACT, &bp__contract_few, .variant = BP__CONTRACT_SUMS)
+    BP__CONTRACTIONS_OF("transposed", BP__CONTRACT_TRANSPOSED)                                                         \
+    BP__CONTRACTIONS_OF("copied-rows", BP__CONTRACT_COPIED_ROWS)                                                       \
+    BP__CONTRACTIONS_OF("gathered", BP__CONTRACT_GATHERED)                                                             \
+    BP__CONTRACTIONS_OF("sums", BP__CONTRACT_SUMS)                                                                     \
+    BP__CONTRACTIONS_OF("row-sums", BP__CONTRACT_ROW_SUMS)                                                             \
+    BP__CONTRACTIONS_OF("dots", BP__CONTRACT_DOTS)                                                                     \
+    BP__CONTRACTIONS_OF("scaled-rows", BP__CONTRACT_SCALED_ROWS)                                                       \
+    BP__CONTRACTIONS_OF("products", BP__CONTRACT_PRODUCTS)
 
 #endif

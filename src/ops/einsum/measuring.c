@@ -4,6 +4,7 @@
 #include "tuning/trial.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static void finish_trial(bp__trial *trial) {
     const bp_contract_problem *p = &trial->problem->of.contract;
@@ -15,35 +16,97 @@ static void finish_trial(bp__trial *trial) {
     trial->scale = sqrt(products) / 3 + 1; /* of a sum of products of numbers in [-1, 1] */
 }
 
+/* Returns the dimension in which the operand's elements are nearest to each other, among those from `first` to `end`;
+ * -1: it has none with more than one index. */
+static int nearest_dimension(const bp_contract_problem *p, const int64_t *strides, int first, int end) {
+    int nearest = -1;
+    for (int d = first; d < end; d++) {
+        const bool walks = p->size[d] > 1 && strides[d] != 0;
+        nearest = walks && (nearest < 0 || llabs(strides[d]) < llabs(strides[nearest])) ? d : nearest;
+    }
+    return nearest;
+}
+
+/* A tile is transposed if each of its sides is contiguous in one of the tensors. */
+static bp__contract_variant variant_of_copy(const bp_contract_problem *p) {
+    enum { TILE = 4 };
+    const int to = nearest_dimension(p, p->c, 0, p->ndim), from = nearest_dimension(p, p->a, 0, p->ndim);
+    if (to == from || to < 0 || from < 0) {
+        return BP__CONTRACT_COPIED_ROWS;
+    }
+    return p->size[to] >= TILE && p->size[from] >= TILE ? BP__CONTRACT_TRANSPOSED : BP__CONTRACT_GATHERED;
+}
+
+static bp__contract_variant variant_of(const bp_contract_problem *p) {
+    if (p->ndim == p->output_ndim) {
+        return p->has_b ? BP__CONTRACT_PRODUCTS : variant_of_copy(p);
+    }
+    const bool along = nearest_dimension(p, p->a, 0, p->ndim) >= p->output_ndim;
+    return along ? (p->has_b ? BP__CONTRACT_DOTS : BP__CONTRACT_SUMS)
+                 : (p->has_b ? BP__CONTRACT_SCALED_ROWS : BP__CONTRACT_ROW_SUMS);
+}
+
 static void place(const bp_problem *problem, const bp_verdict *verdict, bp__class_place *place) {
     const bp_contract_problem *p = &problem->of.contract;
+    const bp__contract_variant variant = variant_of(p);
     double kept = 1, summed = 1;
     (void)verdict;
     for (int d = 0; d < p->ndim; d++) {
         *(d < p->output_ndim ? &kept : &summed) *= (double)p->size[d];
     }
     const bool sums = p->ndim > p->output_ndim;
-    place->class =
-        bp__class_find((bp_op)problem->op, (bp_dtype)problem->dtype, sums ? BP__CONTRACT_SUMS : BP__CONTRACT_COPIES);
-    place->sizes[0] = sums ? kept : sqrt(kept);
-    place->sizes[1] = sums ? summed : sqrt(kept);
+    const double side = sqrt(variant == BP__CONTRACT_GATHERED ? kept / 2 : kept);
+    place->class = bp__class_find((bp_op)problem->op, (bp_dtype)problem->dtype, (int)variant);
+    place->sizes[0] = sums ? kept : side;
+    place->sizes[1] = sums ? summed : side;
     place->differs = true;
 }
 
-/* The transpose of a matrix, or the sums of its rows. */
+static void set_dimension(bp_contract_problem *p, int64_t size, int64_t a, int64_t b, int64_t c) {
+    p->size[p->ndim] = size;
+    p->a[p->ndim] = a;
+    p->b[p->ndim] = b;
+    p->c[p->ndim++] = c;
+}
+
+/* A matrix of rows and columns is copied, or multiplied by a vector, or its rows are added; or it is the product of two
+ * vectors. */
 static bp_status sample(bp_problem *problem, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
     bp_contract_problem *p = &problem->of.contract;
     const int64_t rows = sizes[0], columns = sizes[1];
-    const bool sums = class->variant == BP__CONTRACT_SUMS;
+    const bp__contract_variant variant = (bp__contract_variant) class->variant;
     problem->dtype = (uint32_t) class->dtype;
-    p->ndim = 2;
-    p->output_ndim = sums ? 1 : 2;
-    p->size[0] = sums ? rows : columns;
-    p->size[1] = sums ? columns : rows;
-    p->a[0] = sums ? columns : 1;
-    p->a[1] = sums ? 1 : columns;
-    p->c[0] = sums ? 1 : rows;
-    p->c[1] = !sums;
+    p->has_b = variant >= BP__CONTRACT_DOTS;
+    switch (variant) {
+    case BP__CONTRACT_TRANSPOSED:
+        set_dimension(p, columns, 1, 0, rows);
+        set_dimension(p, rows, columns, 0, 1);
+        break;
+    case BP__CONTRACT_COPIED_ROWS:
+        set_dimension(p, rows, 2 * columns, 0, columns);
+        set_dimension(p, columns, 1, 0, 1);
+        break;
+    case BP__CONTRACT_GATHERED: /* pairs of rows are interleaved */
+        set_dimension(p, rows, 2 * columns, 0, 2 * columns);
+        set_dimension(p, columns, 1, 0, 2);
+        set_dimension(p, 2, columns, 0, 1);
+        break;
+    case BP__CONTRACT_PRODUCTS:
+        set_dimension(p, rows, 1, 0, columns);
+        set_dimension(p, columns, 0, 1, 1);
+        break;
+    case BP__CONTRACT_SUMS:
+    case BP__CONTRACT_DOTS:
+        set_dimension(p, rows, columns, 0, 1);
+        set_dimension(p, columns, 1, p->has_b, 0);
+        break;
+    case BP__CONTRACT_ROW_SUMS:
+    case BP__CONTRACT_SCALED_ROWS:
+        set_dimension(p, rows, 1, 0, 1);
+        set_dimension(p, columns, rows, p->has_b, 0);
+        break;
+    }
+    p->output_ndim = variant == BP__CONTRACT_PRODUCTS || variant < BP__CONTRACT_SUMS ? p->ndim : 1;
     return BP_OK;
 }
 

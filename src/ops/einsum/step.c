@@ -232,14 +232,30 @@ static bp_status contract(bp__pairing *p) {
 
 /* ---- Product or contraction ---- */
 
-/* Adds up the times on the scale of estimates. Under deterministic=threads they do not depend on
- * num_threads, so that the parts do not either: other parts would give different bits. */
-static double cost_since(const bp__builder *b, int first) {
-    double cost = 0;
+/* What parts take. Times that were measured are compared with each other, and estimates with estimates, because a
+ * constant of an estimate may be wrong on a machine by a factor. */
+typedef struct cost {
+    double predicted_ns; /* from measured times; less than 0 if one of the parts has none */
+    double order_ns;     /* on the scale of estimates. Under deterministic=threads it does not depend on num_threads, so
+                          * that the parts do not either: other parts would give different bits */
+} cost;
+
+static void add_cost(cost *sum, const bp_plan *plan, double runs) {
+    const bool known = plan->predicted_ns > 0 && sum->predicted_ns >= 0;
+    sum->predicted_ns = known ? sum->predicted_ns + plan->predicted_ns * runs : -1;
+    sum->order_ns += plan->order_ns * runs;
+}
+
+static cost cost_since(const bp__builder *b, int first) {
+    cost sum = {0, 0};
     for (int i = first; i < b->part_count; i++) {
-        cost += b->parts[i].plan->order_ns * (double)b->parts[i].runs;
+        add_cost(&sum, b->parts[i].plan, (double)b->parts[i].runs);
     }
-    return cost;
+    return sum;
+}
+
+static bool is_less(const cost *x, const cost *y) {
+    return x->predicted_ns >= 0 && y->predicted_ns >= 0 ? x->predicted_ns < y->predicted_ns : x->order_ns < y->order_ns;
 }
 
 /* A state of the builder to return to. */
@@ -279,10 +295,11 @@ static bp_status multiply(bp__pairing *p) {
     if (!p->copies) {
         return BP_OK;
     }
-    double cost = cost_since(p->builder, start.parts);
+    const cost copying = cost_since(p->builder, start.parts);
     go_back(p, start);
     BP__TRY(bp__pairing_multiply(p, true, &done));
-    if (done && cost_since(p->builder, start.parts) < cost) {
+    const cost batching = cost_since(p->builder, start.parts);
+    if (done && is_less(&batching, &copying)) {
         return BP_OK;
     }
     if (done) {
@@ -291,30 +308,35 @@ static bp_status multiply(bp__pairing *p) {
     return bp__pairing_multiply(p, false, &done);
 }
 
-static bp_status multiply_or_contract(bp__pairing *p) {
-    mark start = {p->builder->part_count, p->builder->arena.peak};
-    BP__TRY(multiply(p));
-    if (!worth_comparing(p)) {
-        return BP_OK;
-    }
-    bp_plan *other;
+/* Whether a contraction takes less time than the parts of a product since `first`. Not inlined: its memory is not on
+ * the stack of the rest. */
+__attribute__((noinline)) static bool contracts_faster(bp__pairing *p, int first) {
+    bp_plan *plan;
     bp__held_error held;
     if (!p->fixed) {
         lay_out_result(p);
     }
     bp__error_hold(&held);
-    bp_status status = bp__contraction_plan(&other, p->builder, p->axes, p->count, true, false);
+    const bp_status status = bp__contraction_plan(&plan, p->builder, p->axes, p->count, true, false);
     bp__error_return(&held);
     if (status != BP_OK) {
-        return BP_OK; /* keep the product */
+        return false; /* keep the product */
     }
-    bool better = other->order_ns < cost_since(p->builder, start.parts);
-    bp__plan_release(other);
-    if (better) {
-        go_back(p, start);
-        return contract(p);
+    const cost product = cost_since(p->builder, first);
+    cost contraction = {0, 0};
+    add_cost(&contraction, plan, 1);
+    bp__plan_release(plan);
+    return is_less(&contraction, &product);
+}
+
+static bp_status multiply_or_contract(bp__pairing *p) {
+    mark start = {p->builder->part_count, p->builder->arena.peak};
+    BP__TRY(multiply(p));
+    if (!worth_comparing(p) || !contracts_faster(p, start.parts)) {
+        return BP_OK;
     }
-    return BP_OK;
+    go_back(p, start);
+    return contract(p);
 }
 
 static bool is_product(const bp__pairing *p) {

@@ -23,6 +23,19 @@ static const bp__lattice bp__gemm_small = {
     .knot = {{1, 4, 16, 64}, {1, 4, 16, 64}, {1, 4, 16, 64}},
     .most = 1 << 16,
 };
+/* A matrix with one row or column is not transposed, so that the sizes that must be larger begin at 2. */
+static const bp__lattice bp__gemm_transposed_a = {
+    .dimensions = 3,
+    .count = {4, 4, 4},
+    .knot = {{2, 8, 64, 512}, {1, 8, 64, 512}, {2, 8, 64, 512}},
+    .most = 1 << 21,
+};
+static const bp__lattice bp__gemm_transposed_b = {
+    .dimensions = 3,
+    .count = {4, 4, 4},
+    .knot = {{1, 8, 64, 512}, {2, 8, 64, 512}, {2, 8, 64, 512}},
+    .most = 1 << 21,
+};
 /* Threads gain nothing for small products, so the sizes are larger. */
 static const bp__lattice bp__gemm_large = {
     .dimensions = 3,
@@ -32,10 +45,12 @@ static const bp__lattice bp__gemm_large = {
 };
 
 #define BP__PRODUCTS_OF(type, text)                                                                                    \
-    {"gemm." text ".transposed-a", BP_OP_GEMM, type, BP__VARIANT_TRANSPOSED_A, &bp__gemm_coarse, .times = true},       \
-        {"gemm." text ".transposed-b", BP_OP_GEMM, type, BP__VARIANT_TRANSPOSED_B, &bp__gemm_coarse, .times = true},   \
+    {"gemm." text ".transposed-a", BP_OP_GEMM, type, BP__VARIANT_TRANSPOSED_A, &bp__gemm_transposed_a, .times = true}, \
+        {"gemm." text ".transposed-b", BP_OP_GEMM,   type, BP__VARIANT_TRANSPOSED_B,                                   \
+         &bp__gemm_transposed_b,       .times = true},                                                                 \
         {"gemm." text ".strided", BP_OP_GEMM, type, BP__VARIANT_STRIDED, &bp__gemm_coarse, .times = true},             \
         {"gemm." text ".batched", BP_OP_GEMM, type, BP__VARIANT_BATCHED, &bp__gemm_small, .times = true},              \
+        {"gemm." text ".interleaved", BP_OP_GEMM, type, BP__VARIANT_INTERLEAVED, &bp__gemm_small, .times = true},      \
         {"gemm." text ".threaded", BP_OP_GEMM, type, BP__VARIANT_THREADED, &bp__gemm_large, .times = true},
 #define BP__PLAIN_PRODUCT(type, text, is_first)                                                                        \
     {"gemm." text, BP_OP_GEMM, type, BP__VARIANT_PLAIN, &bp__gemm_dense, .times = true, .first = is_first},

@@ -85,6 +85,15 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
         g->batch_b[0] = k * n;
         g->batch_c[0] = m * n;
         break;
+    case BP__VARIANT_INTERLEAVED:
+        g->batch_ndim = 1;
+        g->batch = g->batch_shape[0] = BP__BATCH_ITEMS;
+        g->batch_a[0] = k;
+        g->batch_b[0] = g->batch_c[0] = n;
+        g->a_row *= BP__BATCH_ITEMS;
+        g->b_row *= BP__BATCH_ITEMS;
+        g->c_row *= BP__BATCH_ITEMS;
+        break;
     default:
         break;
     }

@@ -1,9 +1,11 @@
 /* predict.c - predicts the times of matrix products from those that were measured.
  *
  * A prediction starts from the measured time of the plain product of the same sizes. Variants that were measured too
- * (transposed, strided, batched, with threads) are factors to it. For a property that was not measured, the factor is
- * the ratio of the provider's own estimates with and without it. */
+ * (transposed, strided, batched, interleaved, with threads) are factors to it. For a property that was not measured,
+ * the factor is the ratio of the provider's own estimates with and without it. */
 #include "ops/gemm/gemm.h"
+
+#include <stdlib.h>
 
 /* Describes an input by its strides. Returns the variants that it needs, as bits. */
 static uint32_t variants_of(int64_t rows, int64_t columns, int64_t row, int64_t column, bp__variant transposed) {
@@ -12,6 +14,25 @@ static uint32_t variants_of(int64_t rows, int64_t columns, int64_t row, int64_t 
         return length == 1 || step == 0 || step == 1 ? 0 : 1u << BP__VARIANT_STRIDED;
     }
     return column == 1 ? 0 : row == 1 ? 1u << transposed : 1u << BP__VARIANT_STRIDED;
+}
+
+/* Whether elements of other items are between the elements of an item. Some libraries then have other kernels, or
+ * none. */
+static bool interleaves(const bp_gemm_problem *g, const int64_t *steps, int64_t rows, int64_t row, int64_t columns,
+                        int64_t column) {
+    const int64_t last = (rows - 1) * llabs(row) + (columns - 1) * llabs(column);
+    bool between = false;
+    for (int i = 0; i < g->batch_ndim; i++) {
+        between |= g->batch_shape[i] > 1 && steps[i] != 0 && llabs(steps[i]) <= last;
+    }
+    return between;
+}
+
+static bp__variant batch_variant(const bp_gemm_problem *g) {
+    const bool between = interleaves(g, g->batch_a, g->m, g->a_row, g->k, g->a_column) ||
+                         interleaves(g, g->batch_b, g->k, g->b_row, g->n, g->b_column) ||
+                         interleaves(g, g->batch_c, g->m, g->c_row, g->n, g->c_column);
+    return between ? BP__VARIANT_INTERLEAVED : BP__VARIANT_BATCHED;
 }
 
 /* Describes a product, with C row-major: if C is column-major, its transpose is the product of the transposes. */
@@ -30,7 +51,7 @@ static bp__gemm_shape product_of(const bp_problem *problem, int threads) {
                                   variants_of(g->k, g->m, g->a_column, g->a_row, BP__VARIANT_TRANSPOSED_B)
                             : variants_of(g->m, g->k, g->a_row, g->a_column, BP__VARIANT_TRANSPOSED_A) |
                                   variants_of(g->k, g->n, g->b_row, g->b_column, BP__VARIANT_TRANSPOSED_B);
-    product.variants |= g->batch > 1 ? 1u << BP__VARIANT_BATCHED : 0;
+    product.variants |= g->batch > 1 ? 1u << batch_variant(g) : 0;
     product.variants |= threads > 1 ? 1u << BP__VARIANT_THREADED : 0;
     return product;
 }
