@@ -21,7 +21,8 @@ void test_linalg_make(test_linalg *made, const bp_problem *problem, void *const 
 void test_check_equations(const test_linalg *of, double part, const char *text);
 
 /* Makes the reference of det, slogdet, matrix_rank, cond or matrix_norm. With `most` above 0 no error may be larger
- * than so many units of rounding of the value: a lower bound for well-conditioned matrices. */
+ * than so many units of rounding of the value, a lower bound for well-conditioned matrices; a logarithm has this error
+ * and its own rounding. */
 void test_linalg_values(reference_results *made, const test_linalg *of, double most);
 
 #endif
