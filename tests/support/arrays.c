@@ -11,9 +11,22 @@
 
 #include <cmocka.h>
 
-#define MARK 0x5b
+enum { MARK = 0x5b, MARGIN = 64 }; /* bytes that are no element; bytes before and behind the memory */
 
-uint64_t test_array_random = 1;
+_Thread_local uint64_t test_array_random = 1;
+
+#define WHOLE_TYPES(X) X(I8, int8_t) X(U8, uint8_t) X(I16, int16_t) X(I32, int32_t) X(I64, int64_t) X(BOOL, uint8_t)
+
+static bool is_whole(bp_dtype dtype) {
+    switch (dtype) {
+#define X(name, type) case BP_##name:
+        WHOLE_TYPES(X)
+#undef X
+        return true;
+    default:
+        return false;
+    }
+}
 
 int64_t test_array_between(int64_t low, int64_t high) {
     test_array_random ^= test_array_random << 13;
@@ -28,7 +41,7 @@ double test_array_uniform(void) {
 
 void test_array_make(test_array *t, bp_dtype dtype, int ndim, const int64_t *shape, test_layout layout) {
     int order[BP_MAX_NDIM];
-    int64_t strides[BP_MAX_NDIM], low = 0;
+    int64_t strides[BP_MAX_NDIM], next = 1;
     for (int d = 0; d < ndim; d++) {
         order[d] = d;
     }
@@ -41,28 +54,62 @@ void test_array_make(test_array *t, bp_dtype dtype, int ndim, const int64_t *sha
         order[d] = d + 1;
         order[d + 1] = 1;
     }
-    t->dtype = dtype;
-    t->all = 1;
     for (int i = ndim - 1; i >= 0; i--) {
         const int d = order[i];
-        const int64_t size = shape[d] > 0 ? shape[d] : 1;
-        strides[d] = t->all * (layout == TEST_GAPS ? test_array_between(1, 3) : 1);
-        t->all = strides[d] * size;
+        strides[d] = next * (layout == TEST_GAPS ? test_array_between(1, 3) : 1);
+        next = strides[d] * (shape[d] > 0 ? shape[d] : 1);
         if (layout == TEST_REVERSED && test_array_between(0, 1)) {
-            low += strides[d] * (size - 1);
             strides[d] = -strides[d];
         }
     }
-    const size_t bytes = bp_dtype_size(dtype);
-    t->memory = malloc((size_t)t->all * bytes);
-    assert_non_null(t->memory);
-    memset(t->memory, MARK, (size_t)t->all * bytes);
-    assert_int_equal(bp_view_init(&t->view, t->memory + (size_t)low * bytes, dtype, ndim, shape, strides), BP_OK);
+    test_array_make_strided(t, dtype, ndim, shape, strides, 0);
+}
+
+void test_array_make_strided(test_array *t, bp_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides,
+                             size_t past) {
+    const size_t size = bp_dtype_size(dtype);
+    int64_t below = 0, above = 0;
+    for (int d = 0; d < ndim; d++) {
+        const int64_t reach = shape[d] > 0 ? (shape[d] - 1) * strides[d] : 0;
+        *(reach < 0 ? &below : &above) += reach;
+    }
+    const size_t before = (size_t)-below * size, first = (MARGIN + before + 63) / 64 * 64 + past;
+    *t = (test_array){.dtype = dtype, .all = above - below + 1};
+    t->bytes = (first - before + (size_t)t->all * size + MARGIN + 63) / 64 * 64;
+    t->block = aligned_alloc(64, t->bytes);
+    assert_non_null(t->block);
+    memset(t->block, MARK, t->bytes);
+    t->memory = t->block + first - before;
+    assert_int_equal(bp_view_init(&t->view, t->block + first, dtype, ndim, shape, strides), BP_OK);
+}
+
+void test_array_copy(test_array *to, const test_array *from) {
+    const DLTensor *t = &from->view.tensor;
+    *to = *from;
+    to->block = aligned_alloc(64, from->bytes);
+    assert_non_null(to->block);
+    to->memory = to->block + (from->memory - from->block);
+    test_array_restore(to, from);
+    assert_int_equal(bp_view_init(&to->view, to->block + ((char *)t->data - from->block), from->dtype, t->ndim,
+                                  t->shape, t->strides),
+                     BP_OK);
+}
+
+void test_array_restore(test_array *t, const test_array *copy) {
+    memcpy(t->block, copy->block, t->bytes);
 }
 
 void test_array_free(test_array *t) {
-    free(t->memory);
-    t->memory = NULL;
+    free(t->block);
+    *t = (test_array){0};
+}
+
+void test_array_fill(test_array *t) {
+    const bool whole = is_whole(t->dtype);
+    for (int64_t i = 0; i < test_array_count(t); i++) {
+        const double re = whole ? (double)test_array_between(t->dtype == BP_U8 ? 0 : -4, 4) : test_array_uniform();
+        test_array_set_complex(t, i, (bp_scalar){re, whole ? 0 : test_array_uniform()});
+    }
 }
 
 int64_t test_array_count(const test_array *t) {
@@ -78,62 +125,110 @@ char *test_array_at(const test_array *t, int64_t index) {
     return (char *)t->view.tensor.data + at * (int64_t)bp_dtype_size(t->dtype);
 }
 
-double test_array_get(const test_array *t, int64_t index) {
+static bp_dtype part_of(bp_dtype dtype) {
+    return dtype == BP_C64 ? BP_F32 : dtype == BP_C128 ? BP_F64 : dtype;
+}
+
+static double load(bp_dtype dtype, const char *from) {
     double value;
-    if (t->dtype == BP_I32 || t->dtype == BP_I64) {
-        return (double)test_array_get_i64(t, index);
-    }
-    if (t->dtype == BP_F64) {
-        memcpy(&value, test_array_at(t, index), sizeof value);
+    if (dtype == BP_F64) {
+        memcpy(&value, from, sizeof value);
     } else {
-        bp__convert_matrix(BP_F64, t->dtype, 1, 1, &value, 1, 1, test_array_at(t, index), 1, 1);
+        bp__convert_matrix(BP_F64, dtype, 1, 1, &value, 1, 1, from, 1, 1);
     }
     return value;
+}
+
+static void store(bp_dtype dtype, char *to, double value) {
+    if (dtype == BP_F64) {
+        memcpy(to, &value, sizeof value);
+    } else {
+        bp__convert_matrix(dtype, BP_F64, 1, 1, to, 1, 1, &value, 1, 1);
+    }
+}
+
+bp_scalar test_array_get_complex(const test_array *t, int64_t index) {
+    const bp_dtype part = part_of(t->dtype);
+    const char *at = test_array_at(t, index);
+    if (is_whole(t->dtype)) {
+        return (bp_scalar){(double)test_array_get_i64(t, index), 0};
+    }
+    return (bp_scalar){load(part, at), part != t->dtype ? load(part, at + bp_dtype_size(part)) : 0};
+}
+
+void test_array_set_complex(test_array *t, int64_t index, bp_scalar value) {
+    const bp_dtype part = part_of(t->dtype);
+    char *at = test_array_at(t, index);
+    if (is_whole(t->dtype)) {
+        test_array_set_i64(t, index, (int64_t)value.re);
+        return;
+    }
+    store(part, at, value.re);
+    if (part != t->dtype) {
+        store(part, at + bp_dtype_size(part), value.im);
+    }
+}
+
+double test_array_get(const test_array *t, int64_t index) {
+    return test_array_get_complex(t, index).re;
 }
 
 void test_array_set(test_array *t, int64_t index, double value) {
-    if (t->dtype == BP_I32 || t->dtype == BP_I64) {
-        test_array_set_i64(t, index, (int64_t)value);
-    } else if (t->dtype == BP_F64) {
-        memcpy(test_array_at(t, index), &value, sizeof value);
-    } else {
-        bp__convert_matrix(t->dtype, BP_F64, 1, 1, test_array_at(t, index), 1, 1, &value, 1, 1);
-    }
+    test_array_set_complex(t, index, (bp_scalar){value, 0});
 }
 
 int64_t test_array_get_i64(const test_array *t, int64_t index) {
-    int64_t value;
-    int32_t narrow;
-    if (t->dtype == BP_I32) {
-        memcpy(&narrow, test_array_at(t, index), sizeof narrow);
-        return narrow;
+    const char *at = test_array_at(t, index);
+    switch (t->dtype) {
+#define X(name, type)                                                                                                  \
+    case BP_##name: {                                                                                                  \
+        type value;                                                                                                    \
+        memcpy(&value, at, sizeof value);                                                                              \
+        return (int64_t)value;                                                                                         \
     }
-    memcpy(&value, test_array_at(t, index), sizeof value);
-    return value;
+        WHOLE_TYPES(X)
+#undef X
+    default:
+        fail_msg("%s is no type of integers", bp_dtype_name(t->dtype));
+        return 0;
+    }
 }
 
 void test_array_set_i64(test_array *t, int64_t index, int64_t value) {
-    const int32_t narrow = (int32_t)value;
-    if (t->dtype == BP_I32) {
-        memcpy(test_array_at(t, index), &narrow, sizeof narrow);
-    } else {
-        memcpy(test_array_at(t, index), &value, sizeof value);
+    char *at = test_array_at(t, index);
+    switch (t->dtype) {
+#define X(name, type)                                                                                                  \
+    case BP_##name: {                                                                                                  \
+        const type stored = (type)value;                                                                               \
+        memcpy(at, &stored, sizeof stored);                                                                            \
+        break;                                                                                                         \
+    }
+        WHOLE_TYPES(X)
+#undef X
+    default:
+        fail_msg("%s is no type of integers", bp_dtype_name(t->dtype));
     }
 }
 
 void test_array_check_gaps(const test_array *t, const char *text) {
-    const size_t bytes = bp_dtype_size(t->dtype);
-    char *used = calloc((size_t)t->all, 1);
+    const size_t size = bp_dtype_size(t->dtype);
+    char *used = calloc(t->bytes, 1);
     assert_non_null(used);
     for (int64_t i = 0; i < test_array_count(t); i++) {
-        used[(size_t)(test_array_at(t, i) - t->memory) / bytes] = 1;
+        memset(used + (test_array_at(t, i) - t->block), 1, size);
     }
-    for (size_t i = 0; i < (size_t)t->all * bytes; i++) {
-        if (!used[i / bytes] && t->memory[i] != MARK) {
-            fail_msg("%s: byte %d, which is no part of the tensor, was written", text, (int)i);
+    for (size_t i = 0; i < t->bytes; i++) {
+        if (!used[i] && t->block[i] != MARK) {
+            fail_msg("%s: byte %d, which is no part of the tensor, was written", text, (int)(t->block + i - t->memory));
         }
     }
     free(used);
+}
+
+void test_array_check_unchanged(const test_array *t, const test_array *copy, const char *text) {
+    if (memcmp(t->block, copy->block, t->bytes) != 0) {
+        fail_msg("%s: a tensor that is only read was written", text);
+    }
 }
 
 double test_array_eps(bp_dtype dtype) {

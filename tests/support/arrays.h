@@ -1,10 +1,14 @@
-/* arrays.h - random tensors of any layout for tests of operations. Linked into every test program. */
+/* arrays.h - random tensors of any layout for tests of operations. Linked into every test program.
+ *
+ * This is the type of tensors for tests: its layouts have names, so that a test takes all of them or a certain one, it
+ * takes any strides, and the bytes before, between and behind its elements are checked.
+ */
 #ifndef BP_TESTS_SUPPORT_ARRAYS_H
 #define BP_TESTS_SUPPORT_ARRAYS_H
 
 #include "backplane.h"
 
-extern uint64_t test_array_random; /* state of the random numbers, not 0 */
+extern _Thread_local uint64_t test_array_random; /* state of the thread's random numbers, not 0 */
 int64_t test_array_between(int64_t low, int64_t high);
 double test_array_uniform(void); /* between -1 and 1 */
 
@@ -12,8 +16,10 @@ double test_array_uniform(void); /* between -1 and 1 */
 typedef struct test_array {
     bp_view view;
     bp_dtype dtype;
-    char *memory;
-    int64_t all; /* elements of the memory */
+    char *memory; /* from the lowest element on; NULL: there is no tensor */
+    int64_t all;  /* elements from the lowest to the highest one, with those between them */
+    char *block;  /* as allocated: the memory, with bytes before and behind it */
+    size_t bytes; /* of the block */
 } test_array;
 
 typedef enum test_layout {
@@ -27,19 +33,33 @@ typedef enum test_layout {
 
 /* Makes a tensor whose memory has a mark everywhere. */
 void test_array_make(test_array *t, bp_dtype dtype, int ndim, const int64_t *shape, test_layout layout);
-void test_array_free(test_array *t);
+/* The same with certain strides. The element with index 0 lies `past` bytes (0 to 63) behind a multiple of 64. */
+void test_array_make_strided(test_array *t, bp_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides,
+                             size_t past);
+/* Makes a tensor with the same layout, address modulo 64, and contents. */
+void test_array_copy(test_array *to, const test_array *from);
+/* Writes the contents of a copy back, also outside of the elements. */
+void test_array_restore(test_array *t, const test_array *copy);
+void test_array_free(test_array *t); /* Does nothing if there is none. */
+/* Sets all elements to random numbers between -1 and 1, or integers of a few units. */
+void test_array_fill(test_array *t);
 
 int64_t test_array_count(const test_array *t);
 char *test_array_at(const test_array *t, int64_t index); /* in row-major order */
 
-/* Read and write elements; of i64 as f64 only those below 2^53. Written numbers are rounded once. */
+/* Read and write elements; of i64 as f64 only those below 2^53. Written numbers are rounded once. The imaginary part of
+ * real numbers is 0. */
 double test_array_get(const test_array *t, int64_t index);
 void test_array_set(test_array *t, int64_t index, double value);
+bp_scalar test_array_get_complex(const test_array *t, int64_t index);
+void test_array_set_complex(test_array *t, int64_t index, bp_scalar value);
 int64_t test_array_get_i64(const test_array *t, int64_t index);
 void test_array_set_i64(test_array *t, int64_t index, int64_t value);
 
-/* Fails the test if memory between the elements was written. */
+/* Fails the test if memory before, between or behind the elements was written. */
 void test_array_check_gaps(const test_array *t, const char *text);
+/* Fails the test if anything was written since the copy was made. */
+void test_array_check_unchanged(const test_array *t, const test_array *copy, const char *text);
 
 /* Half of a unit in the last place of 1, and half of the smallest number above 0. */
 double test_array_eps(bp_dtype dtype);
