@@ -134,6 +134,7 @@ static void make_trial(trial *t, const test_case *c) {
 
 /* Makes memory on the device with the block of an array. */
 static bp_operand on_device(const test_array *x) {
+    test_array_open(x);
     return (bp_operand){test_cl_memory(&queue, x->block, x->bytes),
                         (size_t)((const char *)x->view.tensor.data - x->block)};
 }
@@ -292,6 +293,7 @@ static void test_gate(void **state) {
         make_trial(&t, &c);
         test_array_copy(&other, &t.operands[0]);
         test_array_fill(&other);
+        test_array_open(&t.operands[0]);
         assert_int_equal(test_plan_first(&bp_provider_clblast, instance, &t.problem, &prepared), BP_OK);
         bp_operand operands[] = {on_device(&other), on_device(&t.operands[1]), on_device(&t.operands[2])};
         void *waited, *written, *gate = bp__cl_loaded.CreateUserEvent(test_cl_devices[0]->context, &code);
