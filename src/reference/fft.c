@@ -42,21 +42,21 @@ static long double weight_of(const transform *t, int64_t j) {
     return t->to_real && j > 0 && 2 * j < t->axes[t->ndim - 1].n ? 2 : 1;
 }
 
-/* Adds the elements of one line along the last axis, each times `turn` and the factor of its own index. */
+/* Adds the elements of one line along the last axis, each times the factor of its own index, and all times `turn`. */
 static void add_line(const transform *t, int64_t offset, const long double turn[2], total *sum) {
     const axis *a = &t->axes[t->ndim - 1];
-    int64_t phase = 0;
-    for (int64_t j = 0; j < a->given; j++) {
+    long double re = 0, im = 0;
+    for (int64_t j = 0, phase = 0; j < a->given; j++, phase = next_phase(a, phase)) {
         const double *element = t->in.data + (offset + j * a->in_stride) * t->in.parts;
-        long double x = element[0], y = t->in.parts == 2 ? element[1] : 0;
-        long double weight = weight_of(t, j);
-        long double c = a->turns[2 * phase], s = a->turns[2 * phase + 1];
-        long double re = weight * (turn[0] * c - turn[1] * s), im = weight * (turn[0] * s + turn[1] * c);
-        sum->re += re * x - im * y;
-        sum->im += re * y + im * x;
-        sum->square += weight * weight * (x * x + y * y);
-        phase = next_phase(a, phase);
+        const long double weight = weight_of(t, j);
+        const long double x = weight * element[0], y = t->in.parts == 2 ? weight * element[1] : 0;
+        const long double c = a->turns[2 * phase], s = a->turns[2 * phase + 1];
+        re += c * x - s * y;
+        im += c * y + s * x;
+        sum->square += x * x + y * y;
     }
+    sum->re += turn[0] * re - turn[1] * im;
+    sum->im += turn[0] * im + turn[1] * re;
 }
 
 /* Without a dimension, the element itself is added. */

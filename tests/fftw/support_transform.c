@@ -112,7 +112,7 @@ void test_make(test_operands *o, const test_transform *t) {
 }
 
 void test_release_operands(test_operands *o) {
-    for (int64_t i = 0; o->expected && i < o->problem.of.fft.batch; i++) {
+    for (int64_t i = 0; o->expected && i < o->parts; i++) {
         reference_results_free(&o->expected[i]);
     }
     free(o->expected);
@@ -133,14 +133,15 @@ void test_refill(test_operands *o) {
 
 /* ---- Comparisons ---- */
 
-static int64_t elements_of_item(const test_operands *o, const test_array *side) {
-    return test_array_count(side) / o->problem.of.fft.batch;
+static int64_t elements_of_part(const test_operands *o, const test_array *side) {
+    return o->parts > 0 ? test_array_count(side) / o->parts : 0;
 }
 
-static void view_item(bp_view *item, const test_operands *o, const test_array *side, int64_t index) {
+/* Makes the view of an item, or of the whole batch if that is the only part. */
+static void view_part(bp_view *part, const test_operands *o, const test_array *side, int64_t index) {
     const DLTensor *all = &side->view.tensor;
-    const int batch = o->problem.of.fft.batch_ndim;
-    assert_int_equal(bp_view_init(item, test_array_at(side, index * elements_of_item(o, side)), side->dtype,
+    const int batch = o->parts > 1 ? o->problem.of.fft.batch_ndim : 0;
+    assert_int_equal(bp_view_init(part, test_array_at(side, index * elements_of_part(o, side)), side->dtype,
                                   all->ndim - batch, all->shape + batch, all->strides + batch),
                      BP_OK);
 }
@@ -154,19 +155,26 @@ static void scale_values(reference *made, double scale) {
     }
 }
 
-/* Every item has a reference of its own, because one of a large batch would have some of the elements only. */
+/* In several dimensions every item has a reference of its own, because one of a large batch would have some of the
+ * elements only. */
 static void expect(test_operands *o, const test_transform *t) {
     static const bp_fft_transform transforms[][2] = {
         [BP_FFT_C2C] = {BP_FFT, BP_IFFT}, [BP_FFT_R2C] = {BP_RFFT, BP_IHFFT}, [BP_FFT_C2R] = {BP_HFFT, BP_IRFFT}};
+    const int ndim = count_dims(t->n, 3);
     const bp_fft_call call = {.struct_size = sizeof call,
                               .transform = transforms[t->kind][t->inverse],
-                              .axis_count = BP_FFT_ALL,
+                              .axis_count = ndim,
                               .norm = t->inverse ? BP_FFT_FORWARD : BP_FFT_BACKWARD};
-    o->expected = o->expected ? o->expected : calloc((size_t)o->problem.of.fft.batch + 1, sizeof *o->expected);
-    for (int64_t i = 0; i < o->problem.of.fft.batch && o->expected[i].count == 0; i++) {
+    if (o->expected) {
+        return;
+    }
+    o->parts = o->problem.of.fft.batch == 0 || ndim > 1 ? o->problem.of.fft.batch : 1;
+    o->expected = calloc((size_t)o->parts + 1, sizeof *o->expected);
+    assert_non_null(o->expected);
+    for (int64_t i = 0; i < o->parts; i++) {
         bp_view in, out;
-        view_item(&in, o, &o->in_before, i);
-        view_item(&out, o, &o->out, i);
+        view_part(&in, o, &o->in_before, i);
+        view_part(&out, o, &o->out, i);
         assert_int_equal(reference_of_fft(&o->expected[i], &call, &in.tensor, &out.tensor), BP_OK);
         scale_values(&o->expected[i].of[0].values, o->problem.of.fft.scale);
     }
@@ -181,12 +189,12 @@ void test_check_surroundings(const test_operands *o) {
 
 void test_check(test_operands *o, const test_transform *t) {
     expect(o, t);
-    for (int64_t i = 0; i < o->problem.of.fft.batch; i++) {
+    for (int64_t i = 0; i < o->parts; i++) {
         bp_view out;
         char text[160];
-        view_item(&out, o, &o->out, i);
+        view_part(&out, o, &o->out, i);
         o->expected[i].of[0].tensor = &out.tensor;
-        snprintf(text, sizeof text, "kind %d inverse %d single %d n %lldx%lldx%lld layouts %d %d, item %lld", t->kind,
+        snprintf(text, sizeof text, "kind %d inverse %d single %d n %lldx%lldx%lld layouts %d %d, part %lld", t->kind,
                  t->inverse, t->single, (long long)t->n[0], (long long)t->n[1], (long long)t->n[2], t->in, t->out,
                  (long long)i);
         test_compare_results(&o->expected[i], 1, text);
@@ -197,11 +205,11 @@ void test_check(test_operands *o, const test_transform *t) {
 double test_norm_error(test_operands *o, const test_transform *t) {
     long double error = 0, size = 0;
     expect(o, t);
-    for (int64_t item = 0; item < o->problem.of.fft.batch; item++) {
-        const reference *values = &o->expected[item].of[0].values;
+    for (int64_t part = 0; part < o->parts; part++) {
+        const reference *values = &o->expected[part].of[0].values;
         for (int64_t i = 0; i < values->count; i++) {
             const reference_value *value = &values->values[i];
-            const bp_scalar got = test_array_get_complex(&o->out, item * elements_of_item(o, &o->out) + value->index);
+            const bp_scalar got = test_array_get_complex(&o->out, part * elements_of_part(o, &o->out) + value->index);
             const long double re = got.re - (long double)value->re, im = got.im - (long double)value->im;
             error += re * re + im * im;
             size += (long double)value->re * value->re + (long double)value->im * value->im;

@@ -49,7 +49,8 @@ typedef struct test_operands {
     test_array in, out;
     test_array in_before, out_before; /* copies before a run */
     char *first[2];                   /* the elements with index 0 of input and output */
-    reference_results *expected;      /* of each item; NULL before they are needed */
+    int64_t parts;                    /* of the batch that have references of their own */
+    reference_results *expected;      /* of each part; NULL before they are needed */
 } test_operands;
 
 /* Allocates operands. Fills the input with numbers in [-1, 1], output and gaps with a pattern. */
