@@ -162,6 +162,12 @@ static void check_surroundings(test_operand *x, bool output) {
     free(after);
 }
 
+static void addresses_of(const test_call *call, void **address) {
+    for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+        address[i] = call->operand[i] ? call->operand[i]->base : NULL;
+    }
+}
+
 bp_status test_run(void *instance, const test_call *call, bp_verdict *verdict) {
     bp_verdict own = {0};
     bp_verdict *v = verdict ? verdict : &own;
@@ -175,10 +181,10 @@ bp_status test_run(void *instance, const test_call *call, bp_verdict *verdict) {
     if (status != BP_OK) {
         return status;
     }
-    void *address[BP_LINALG_OPERANDS] = {0};
+    void *address[BP_LINALG_OPERANDS];
+    addresses_of(call, address);
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
         if (call->operand[i]) {
-            address[i] = call->operand[i]->base;
             memcpy(call->operand[i]->copy, call->operand[i]->block, call->operand[i]->bytes);
         }
     }
@@ -190,6 +196,28 @@ bp_status test_run(void *instance, const test_call *call, bp_verdict *verdict) {
     }
     prepared->destroy(prepared);
     return status;
+}
+
+static void describe(test_linalg *made, const test_call *call) {
+    void *address[BP_LINALG_OPERANDS];
+    const bp_problem problem = test_problem(call);
+    addresses_of(call, address);
+    test_linalg_make(made, &problem, address);
+}
+
+void test_equations(const test_call *call, const char *where) {
+    test_linalg of;
+    char text[256];
+    const test_operand *a = call->operand[0];
+    describe(&of, call);
+    snprintf(text, sizeof text, "%s: %s %d x %d %s", where, bp_op_name(call->op), (int)a->rows, (int)a->columns,
+             bp_dtype_name(a->dtype));
+    test_check_equations(&of, 1, text);
+}
+
+void test_values(reference_results *made, test_linalg *of, const test_call *call, double most) {
+    describe(of, call);
+    test_linalg_values(made, of, most);
 }
 
 void test_check_within(long double value, long double bound, const char *file, int line, const char *format, ...) {

@@ -22,7 +22,7 @@ static int64_t size_of(bp_dtype dtype) {
 }
 
 test_operand test_make(bp_dtype dtype, int64_t rows, int64_t columns, int64_t items, bool broadcast,
-                       test_layout layout) {
+                       matrix_layout layout) {
     test_operand x = {.dtype = dtype, .rows = rows, .columns = columns, .items = items};
     int64_t gap = layout == TEST_ROWS_APART || layout == TEST_COLUMNS_APART ? 3 : 0,
             unit = layout >= TEST_GENERAL ? 2 : 1;

@@ -163,7 +163,7 @@ static number half_a_nan(void) {
 static void test_non_finite_element_is_found_anywhere(void **state) {
     (void)state;
     void *instance = test_open(*test_libraries(&(int){0}));
-    for (test_layout layout = 0; layout < TEST_LAYOUTS; layout++) {
+    for (matrix_layout layout = 0; layout < MATRIX_LAYOUTS; layout++) {
         for (int64_t at = 0; at < 37 * 37; at += 5) {
             for (int d = 0; d < 4; d++) {
                 test_operand a = test_make(test_dtypes[d], 37, 37, 1, false, layout);

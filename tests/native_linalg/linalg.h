@@ -52,7 +52,7 @@ typedef struct task {
 
 enum { DTYPES = 4, OPS = 17, OPS_WITH_RESIDUALS = 13 };
 extern const bp_dtype dtypes[DTYPES];
-/* The operations on square matrices with one mode; check_item() supports the first OPS_WITH_RESIDUALS. */
+/* The operations on square matrices with one mode; check_results() supports the first OPS_WITH_RESIDUALS. */
 extern const bp_op ops[OPS];
 /* Returns a task with one n x n matrix. Solvers get `columns` right sides; norms and condition numbers are the nuclear
  * norm and the 2-norm. */
@@ -94,16 +94,12 @@ long double unit_roundoff(bp_dtype dtype);
 bool is_complex(bp_dtype dtype);
 bp_dtype real_of(bp_dtype dtype);
 
-/* Changes the random inputs to fit the operation: definite matrices for Cholesky, reference factors for solvers. With
- * `poison`, elements that the operation must not read become NaN. */
+/* Changes the random inputs to fit the operation: definite matrices for Cholesky, factors for solvers. With `poison`,
+ * elements that the operation must not read become NaN. */
 void shape_inputs(operands *o, bool poison);
-/* Checks that the outputs of one item satisfy their definition. */
-void check_item(const operands *o, int64_t item);
-/* Makes the operands, runs the task, and checks each item and the memory around. */
+/* Checks that the outputs of all items satisfy their definition. */
+void check_results(const operands *o);
+/* Makes the operands, runs the task, and checks the results and the memory around. */
 void check_task(const task *t);
-
-/* Computes LU with partial pivoting in long double. Pivots start at 1. Returns the number of the first zero on U's
- * diagonal, or 0. */
-int reference_lu(wide *a, int64_t m, int64_t n, int *pivots);
 
 #endif

@@ -11,9 +11,30 @@
 
 #include <cmocka.h>
 
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/asan_interface.h>
+#endif
+
 enum { MARK = 0x5b, MARGIN = 64 }; /* bytes that are no element; bytes before and behind the memory */
 
 _Thread_local uint64_t test_array_random = 1;
+
+static void set_access(const char *from, const char *end, bool allowed) {
+#ifdef __SANITIZE_ADDRESS__
+    (allowed ? __asan_unpoison_memory_region : __asan_poison_memory_region)(from, (size_t)(end - from));
+#else
+    (void)from, (void)end, (void)allowed;
+#endif
+}
+
+void test_array_open(const test_array *t) {
+    set_access(t->block, t->block + t->bytes, true);
+}
+
+void test_array_close(const test_array *t) {
+    set_access(t->block, t->memory, false);
+    set_access(t->memory + (size_t)t->all * bp_dtype_size(t->dtype), t->block + t->bytes, false);
+}
 
 #define WHOLE_TYPES(X) X(I8, int8_t) X(U8, uint8_t) X(I16, int16_t) X(I32, int32_t) X(I64, int64_t) X(BOOL, uint8_t)
 
@@ -81,6 +102,7 @@ void test_array_make_strided(test_array *t, bp_dtype dtype, int ndim, const int6
     memset(t->block, MARK, t->bytes);
     t->memory = t->block + first - before;
     assert_int_equal(bp_view_init(&t->view, t->block + first, dtype, ndim, shape, strides), BP_OK);
+    test_array_close(t);
 }
 
 void test_array_copy(test_array *to, const test_array *from) {
@@ -96,10 +118,17 @@ void test_array_copy(test_array *to, const test_array *from) {
 }
 
 void test_array_restore(test_array *t, const test_array *copy) {
+    test_array_open(t);
+    test_array_open(copy);
     memcpy(t->block, copy->block, t->bytes);
+    test_array_close(t);
+    test_array_close(copy);
 }
 
 void test_array_free(test_array *t) {
+    if (t->block) {
+        test_array_open(t);
+    }
     free(t->block);
     *t = (test_array){0};
 }
@@ -217,16 +246,23 @@ void test_array_check_gaps(const test_array *t, const char *text) {
     for (int64_t i = 0; i < test_array_count(t); i++) {
         memset(used + (test_array_at(t, i) - t->block), 1, size);
     }
+    test_array_open(t);
     for (size_t i = 0; i < t->bytes; i++) {
         if (!used[i] && t->block[i] != MARK) {
             fail_msg("%s: byte %d, which is no part of the tensor, was written", text, (int)(t->block + i - t->memory));
         }
     }
+    test_array_close(t);
     free(used);
 }
 
 void test_array_check_unchanged(const test_array *t, const test_array *copy, const char *text) {
-    if (memcmp(t->block, copy->block, t->bytes) != 0) {
+    test_array_open(t);
+    test_array_open(copy);
+    const int differs = memcmp(t->block, copy->block, t->bytes);
+    test_array_close(t);
+    test_array_close(copy);
+    if (differs) {
         fail_msg("%s: a tensor that is only read was written", text);
     }
 }

@@ -41,6 +41,10 @@ void test_array_copy(test_array *to, const test_array *from);
 /* Writes the contents of a copy back, also outside of the elements. */
 void test_array_restore(test_array *t, const test_array *copy);
 void test_array_free(test_array *t); /* Does nothing if there is none. */
+/* Under AddressSanitizer the bytes before and behind the elements cannot be accessed, until test_array_open(). The
+ * functions of this file may be called at any time. */
+void test_array_open(const test_array *t);
+void test_array_close(const test_array *t);
 /* Sets all elements to random numbers between -1 and 1, or integers of a few units. */
 void test_array_fill(test_array *t);
 
