@@ -99,7 +99,7 @@ void test_make(test_operands *o, const test_transform *t) {
     memset(o, 0, sizeof *o);
     make_side(&o->in, t, true);
     test_array_random = t->seed ? t->seed : 7;
-    test_array_fill(&o->in);
+    test_array_fill(&o->in, 1);
     test_array_copy(&o->in_before, &o->in);
     o->out = o->in;
     if (!t->in_place) {
