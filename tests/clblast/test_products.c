@@ -114,7 +114,7 @@ static void make_operand(test_array *x, const test_case *c, int64_t rows, int64_
     shape[c->batch_ndim + 1] = columns;
     strides[c->batch_ndim + 1] = column;
     test_array_make_strided(x, (bp_dtype)c->dtype, c->batch_ndim + 2, shape, strides, 0);
-    test_array_fill(x);
+    test_array_fill(x, 1);
 }
 
 static void make_trial(trial *t, const test_case *c) {
@@ -292,7 +292,7 @@ static void test_gate(void **state) {
         int64_t failure;
         make_trial(&t, &c);
         test_array_copy(&other, &t.operands[0]);
-        test_array_fill(&other);
+        test_array_fill(&other, 1);
         test_array_open(&t.operands[0]);
         assert_int_equal(test_plan_first(&bp_provider_clblast, instance, &t.problem, &prepared), BP_OK);
         bp_operand operands[] = {on_device(&other), on_device(&t.operands[1]), on_device(&t.operands[2])};

@@ -23,7 +23,7 @@ typedef struct mirror {
     bp_attention_call call;
 } mirror;
 
-static void copy(const strided_tensor *t, DLManagedTensorVersioned *memory, bool to_device) {
+static void copy(const test_array *t, DLManagedTensorVersioned *memory, bool to_device) {
     bp_view view;
     assert_ok(bp_view_init(&view, t->memory, t->dtype, 1, &t->all, NULL));
     assert_ok(to_device ? bp_copy(&memory->dl_tensor, &view.tensor, NULL)
@@ -31,7 +31,7 @@ static void copy(const strided_tensor *t, DLManagedTensorVersioned *memory, bool
 }
 
 static DLTensor *send(mirror *m, const attention_case *c, bp_attention_tensor which) {
-    const strided_tensor *t = &c->tensor[which];
+    const test_array *t = &c->tensor[which];
     if (!t->memory) {
         return NULL;
     }
@@ -67,7 +67,7 @@ static void fetch_all(mirror *m, attention_case *c) {
 }
 
 static bool is_empty(const attention_case *c) {
-    return strided_elements(&c->tensor[BP_ATTENTION_OUTPUT]) == 0 && !c->call.logsumexp;
+    return test_array_count(&c->tensor[BP_ATTENTION_OUTPUT]) == 0 && !c->call.logsumexp;
 }
 
 static void run_only(attention_case *c, int kernel) {
@@ -99,7 +99,7 @@ static void run(attention_case *c, int kernel) {
 static void test_cases(void **state) {
     (void)state;
     test_device_need();
-    strided_random = 11;
+    test_array_random = 11;
     for (int i = 0; i < 96; i++) {
         attention_case c;
         attention_shape shape = attention_any(types[i % 4]);
@@ -117,7 +117,7 @@ static void test_cases(void **state) {
 static void test_masks(void **state) {
     (void)state;
     test_device_need();
-    strided_random = 12;
+    test_array_random = 12;
     for (int i = 0; i < 4 * 4 * KERNELS; i++) {
         attention_case c;
         const attention_shape shape = {.dtype = types[i % 4],
@@ -131,9 +131,9 @@ static void test_masks(void **state) {
                                        .causal = i / 4 % 4 == 0,
                                        .logsumexp = true};
         attention_begin(&c, &shape);
-        strided_tensor *mask = &c.tensor[BP_ATTENTION_MASK];
+        test_array *mask = &c.tensor[BP_ATTENTION_MASK];
         for (int64_t e = 0; e < (mask->memory ? mask->view.shape[mask->view.tensor.ndim - 1] : 0); e++) {
-            strided_put(mask, e, shape.mask == ATTENTION_BOOL ? 0 : -INFINITY); /* the first row has no keys */
+            test_array_set(mask, e, shape.mask == ATTENTION_BOOL ? 0 : -INFINITY); /* the first row has no keys */
         }
         run(&c, i / 16);
         attention_end(&c);
@@ -144,7 +144,7 @@ static void test_masks(void **state) {
 static void test_dropout(void **state) {
     (void)state;
     test_device_need();
-    strided_random = 13;
+    test_array_random = 13;
     for (int i = 0; i < 4 * KERNELS; i++) {
         attention_case c;
         const attention_shape shape = {.dtype = types[i % 4],
@@ -168,22 +168,22 @@ static void test_special_values(void **state) {
     static const double values[] = {NAN, INFINITY, -INFINITY};
     (void)state;
     test_device_need();
-    strided_random = 7;
+    test_array_random = 7;
     for (int i = 0; i < 3 * 4 * 2 * KERNELS; i++) {
         const int which = i / 3 % 4;
         attention_case c;
         const attention_shape shape = {.dtype = i % 2 ? BP_F32 : BP_F64,
                                        .batch_ndim = 1,
                                        .batch = {2},
-                                       .queries = strided_between(1, 40),
-                                       .keys = strided_between(1, 150),
-                                       .size = strided_between(1, 9),
-                                       .value_size = strided_between(1, 9),
+                                       .queries = test_array_between(1, 40),
+                                       .keys = test_array_between(1, 150),
+                                       .size = test_array_between(1, 9),
+                                       .value_size = test_array_between(1, 9),
                                        .mask = which == 3 ? ATTENTION_OWN : ATTENTION_NO_MASK,
                                        .logsumexp = true};
         attention_begin(&c, &shape);
-        strided_tensor *t = &c.tensor[which == 3 ? BP_ATTENTION_MASK : BP_ATTENTION_QUERY + which];
-        strided_put(t, strided_between(0, strided_elements(t) - 1), values[i % 3]);
+        test_array *t = &c.tensor[which == 3 ? BP_ATTENTION_MASK : BP_ATTENTION_QUERY + which];
+        test_array_set(t, test_array_between(0, test_array_count(t) - 1), values[i % 3]);
         run(&c, i / 24);
         attention_end(&c);
     }
@@ -193,12 +193,12 @@ static void test_special_values(void **state) {
 static void test_huge_scores(void **state) {
     (void)state;
     test_device_need();
-    strided_random = 8;
+    test_array_random = 8;
     for (int i = 0; i < 4 * KERNELS; i++) {
         attention_case c;
         const attention_shape shape = {.dtype = i % 2 ? BP_F32 : BP_F64,
-                                       .queries = strided_between(1, 40),
-                                       .keys = strided_between(1, 300),
+                                       .queries = test_array_between(1, 40),
+                                       .keys = test_array_between(1, 300),
                                        .size = 8,
                                        .value_size = 5,
                                        .scale = 1000,
@@ -213,7 +213,7 @@ static void test_huge_scores(void **state) {
 static void test_large_scores(void **state) {
     (void)state;
     test_device_need();
-    strided_random = 16;
+    test_array_random = 16;
     for (int i = 0; i < ATTENTION_LARGE_KINDS * 4 * KERNELS; i++) {
         attention_case c;
         attention_begin_large(&c, (attention_large)(i % ATTENTION_LARGE_KINDS), types[i / ATTENTION_LARGE_KINDS % 4],
@@ -240,7 +240,7 @@ static void test_tilings(void **state) {
     }
     const bp_device_info before = *bp__device_facts(test_device);
     const uint32_t units = test_device_set_units(1);
-    strided_random = 15;
+    test_array_random = 15;
     for (int i = 0; i < 4 * 4 * 20; i++) {
         const int tile = i / 80, n = i % 20;
         attention_case c;
@@ -270,7 +270,7 @@ static void test_tilings(void **state) {
 static void test_empty(void **state) {
     (void)state;
     test_device_need();
-    strided_random = 9;
+    test_array_random = 9;
     for (int i = 0; i < 5 * KERNELS; i++) {
         attention_shape shape = {.dtype = BP_F32,
                                  .batch_ndim = 1,
@@ -331,7 +331,7 @@ static void test_memory(void **state) {
 static void test_gradients(void **state) {
     (void)state;
     test_device_need();
-    strided_random = 14;
+    test_array_random = 14;
     attention_case c;
     mirror m;
     const attention_shape shape = {

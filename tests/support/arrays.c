@@ -49,20 +49,30 @@ static bool is_whole(bp_dtype dtype) {
     }
 }
 
-int64_t test_array_between(int64_t low, int64_t high) {
+uint64_t test_array_next(void) {
     test_array_random ^= test_array_random << 13;
     test_array_random ^= test_array_random >> 7;
     test_array_random ^= test_array_random << 17;
-    return low + (int64_t)((test_array_random >> 11) % (uint64_t)(high - low + 1));
+    return test_array_random;
+}
+
+int64_t test_array_between(int64_t low, int64_t high) {
+    return low + (int64_t)((test_array_next() >> 11) % ((uint64_t)high - (uint64_t)low + 1));
 }
 
 double test_array_uniform(void) {
     return (double)test_array_between(-1000000, 1000000) / 1000001;
 }
 
+static bp_dtype part_of(bp_dtype dtype) {
+    return dtype == BP_C64 ? BP_F32 : dtype == BP_C128 ? BP_F64 : dtype;
+}
+
+/* ---- Tensors ---- */
+
 void test_array_make(test_array *t, bp_dtype dtype, int ndim, const int64_t *shape, test_layout layout) {
     int order[BP_MAX_NDIM];
-    int64_t strides[BP_MAX_NDIM], next = 1;
+    int64_t strides[BP_MAX_NDIM], next;
     for (int d = 0; d < ndim; d++) {
         order[d] = d;
     }
@@ -75,10 +85,16 @@ void test_array_make(test_array *t, bp_dtype dtype, int ndim, const int64_t *sha
         order[d] = d + 1;
         order[d + 1] = 1;
     }
+    for (int d = ndim - 1; d > 0 && layout == TEST_SCATTERED; d--) {
+        const int other = test_array_between(0, 2) ? d : (int)test_array_between(0, d), kept = order[d];
+        order[d] = order[other];
+        order[other] = kept;
+    }
+    next = layout == TEST_SCATTERED ? test_array_between(1, 2) : 1;
     for (int i = ndim - 1; i >= 0; i--) {
         const int d = order[i];
         strides[d] = next * (layout == TEST_GAPS ? test_array_between(1, 3) : 1);
-        next = strides[d] * (shape[d] > 0 ? shape[d] : 1);
+        next = strides[d] * (shape[d] > 0 ? shape[d] : 1) + (layout == TEST_SCATTERED ? test_array_between(0, 2) : 0);
         if (layout == TEST_REVERSED && test_array_between(0, 1)) {
             strides[d] = -strides[d];
         }
@@ -133,11 +149,10 @@ void test_array_free(test_array *t) {
     *t = (test_array){0};
 }
 
-void test_array_fill(test_array *t) {
-    const bool whole = is_whole(t->dtype);
+void test_array_fill(test_array *t, double scale) {
     for (int64_t i = 0; i < test_array_count(t); i++) {
-        const double re = whole ? (double)test_array_between(t->dtype == BP_U8 ? 0 : -4, 4) : test_array_uniform();
-        test_array_set_complex(t, i, (bp_scalar){re, whole ? 0 : test_array_uniform()});
+        const double re = test_array_uniform(), im = part_of(t->dtype) != t->dtype ? test_array_uniform() : 0;
+        test_array_set_complex(t, i, (bp_scalar){scale * re, scale * im});
     }
 }
 
@@ -154,14 +169,14 @@ char *test_array_at(const test_array *t, int64_t index) {
     return (char *)t->view.tensor.data + at * (int64_t)bp_dtype_size(t->dtype);
 }
 
-static bp_dtype part_of(bp_dtype dtype) {
-    return dtype == BP_C64 ? BP_F32 : dtype == BP_C128 ? BP_F64 : dtype;
-}
-
 static double load(bp_dtype dtype, const char *from) {
     double value;
+    float single;
     if (dtype == BP_F64) {
         memcpy(&value, from, sizeof value);
+    } else if (dtype == BP_F32) {
+        memcpy(&single, from, sizeof single);
+        value = (double)single;
     } else {
         bp__convert_matrix(BP_F64, dtype, 1, 1, &value, 1, 1, from, 1, 1);
     }
@@ -241,9 +256,9 @@ void test_array_set_i64(test_array *t, int64_t index, int64_t value) {
 
 void test_array_check_gaps(const test_array *t, const char *text) {
     const size_t size = bp_dtype_size(t->dtype);
-    char *used = calloc(t->bytes, 1);
+    char *used = calloc(t->bytes + 1, 1);
     assert_non_null(used);
-    for (int64_t i = 0; i < test_array_count(t); i++) {
+    for (int64_t i = 0; t->block && i < test_array_count(t); i++) {
         memset(used + (test_array_at(t, i) - t->block), 1, size);
     }
     test_array_open(t);

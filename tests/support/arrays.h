@@ -8,8 +8,12 @@
 
 #include "backplane.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 extern _Thread_local uint64_t test_array_random; /* state of the thread's random numbers, not 0 */
 int64_t test_array_between(int64_t low, int64_t high);
+uint64_t test_array_next(void);  /* any 64 bits */
 double test_array_uniform(void); /* between -1 and 1 */
 
 /* A tensor with memory of its own, and a part of it may lie between its elements. */
@@ -24,11 +28,12 @@ typedef struct test_array {
 
 typedef enum test_layout {
     TEST_COMPACT,
-    TEST_GAPS,                        /* with memory between the elements */
-    TEST_PERMUTED,                    /* dimensions in a random order */
-    TEST_REVERSED,                    /* negative strides */
-    TEST_LAYOUTS,                     /* number of those above */
-    TEST_CHANNELS_LAST = TEST_LAYOUTS /* compact, with dimension 1 the fastest */
+    TEST_GAPS,                         /* with memory between the elements */
+    TEST_PERMUTED,                     /* dimensions in a random order */
+    TEST_REVERSED,                     /* negative strides */
+    TEST_LAYOUTS,                      /* number of those above */
+    TEST_CHANNELS_LAST = TEST_LAYOUTS, /* compact, with dimension 1 the fastest */
+    TEST_SCATTERED                     /* some dimensions in another order, with gaps between rows and elements */
 } test_layout;
 
 /* Makes a tensor whose memory has a mark everywhere. */
@@ -45,8 +50,8 @@ void test_array_free(test_array *t); /* Does nothing if there is none. */
  * functions of this file may be called at any time. */
 void test_array_open(const test_array *t);
 void test_array_close(const test_array *t);
-/* Sets all elements to random numbers between -1 and 1, or integers of a few units. */
-void test_array_fill(test_array *t);
+/* Sets all elements to random numbers between -scale and scale. */
+void test_array_fill(test_array *t, double scale);
 
 int64_t test_array_count(const test_array *t);
 char *test_array_at(const test_array *t, int64_t index); /* in row-major order */
@@ -60,7 +65,7 @@ void test_array_set_complex(test_array *t, int64_t index, bp_scalar value);
 int64_t test_array_get_i64(const test_array *t, int64_t index);
 void test_array_set_i64(test_array *t, int64_t index, int64_t value);
 
-/* Fails the test if memory before, between or behind the elements was written. */
+/* Fails the test if memory before, between or behind the elements was written. Does nothing if there is no tensor. */
 void test_array_check_gaps(const test_array *t, const char *text);
 /* Fails the test if anything was written since the copy was made. */
 void test_array_check_unchanged(const test_array *t, const test_array *copy, const char *text);
