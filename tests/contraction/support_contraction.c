@@ -55,7 +55,7 @@ void sample_make(sample *s, const char *expression, const int64_t size[SAMPLE_LA
             shape[ndim++] = c[1] == '!' ? 1 : size[*c - 'a'];
         } else if (*c == ',' || *c == '-') {
             tensor_make(&s->operand[s->count], dtype, ndim, shape, operands);
-            test_array_fill(&s->operand[s->count]);
+            test_array_fill(&s->operand[s->count], 1);
             s->list[s->count] = &s->operand[s->count].view.tensor;
             s->count++;
             ndim = 0;

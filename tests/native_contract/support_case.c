@@ -108,7 +108,7 @@ static void make_array(operands *o, int side) {
     test_array_make_strided(&o->array[side], t->dtype, ndim, t->size, t->step[side],
                             t->seed % 3 * 16 + (t->misaligned ? part : 0));
     if (side != C) {
-        test_array_fill(&o->array[side]);
+        test_array_fill(&o->array[side], 1);
     }
     o->first[side] = o->array[side].view.tensor.data;
 }
