@@ -4,6 +4,7 @@
 #define TESTS_NATIVE_LINALG_H
 
 #include "backplane/provider.h"
+#include "support/arrays.h"
 #include "support/offers.h"
 
 #include <complex.h>
@@ -63,9 +64,9 @@ typedef struct operands {
     task t;
     bp_problem problem;
     int inputs, count;
-    char *memory[BP_LINALG_OPERANDS]; /* exactly the range of the layout */
-    size_t bytes[BP_LINALG_OPERANDS];
-    char *first[BP_LINALG_OPERANDS]; /* element (0, 0) of item 0 */
+    test_array array[BP_LINALG_OPERANDS];
+    test_array before[BP_LINALG_OPERANDS]; /* copies of before the last run */
+    void *first[BP_LINALG_OPERANDS];       /* element (0, 0) of item 0 */
     /* the provider's verdict */
     bp_verdict verdict;
 } operands;
@@ -79,12 +80,15 @@ typedef struct reported {
 extern reported last;
 const bp_host *test_host(void);
 
-/* Allocates all operands. Inputs are random numbers around 0; outputs and gaps are filled with a mark. */
+/* Makes all operands. Inputs are random numbers around 0; outputs and gaps are filled with a mark. */
 void make_operands(operands *o, const task *t);
 void free_operands(operands *o);
 bp_status run_task(operands *o);
-/* Checks that only elements of outputs were written and that inputs equal the inputs of `before`. */
-void check_surroundings(const operands *o, const operands *before);
+/* Checks that the last run wrote elements of outputs only. */
+void check_surroundings(const operands *o);
+
+/* Returns the bytes of an operand from its lowest to its highest element. */
+size_t bytes_of(const operands *o, int operand);
 
 char *element(const operands *o, int operand, int64_t item, int64_t i, int64_t j);
 wide get(const operands *o, int operand, int64_t item, int64_t i, int64_t j);

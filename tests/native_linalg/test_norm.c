@@ -47,13 +47,9 @@ static void check(operands *o) {
     const int64_t elements = o->t.m * o->t.n;
     const long double unit = unit_roundoff(o->t.dtype), sums = (long double)(elements / 16 + 40) * 0x1p-53L;
     char text[128];
-    operands before = *o;
     test_linalg of;
     reference_results made;
-    before.memory[0] = malloc(o->bytes[0]);
-    assert_non_null(before.memory[0]);
-    memcpy(before.memory[0], o->memory[0], o->bytes[0]);
-    test_linalg_make(&of, &o->problem, (void *const *)o->first);
+    test_linalg_make(&of, &o->problem, o->first);
     test_linalg_values(&made, &of.call, (double)((unit + sums) / unit));
     made.of[0].values.tiny = (double)((long double)(o->t.m + o->t.n) * least_of(o->t.dtype));
     assert_int_equal(run_task(o), BP_OK);
@@ -61,8 +57,7 @@ static void check(operands *o) {
     snprintf(text, sizeof text, "%s, %dx%d, layout %d, order %g, set %d", bp_dtype_name(o->t.dtype), (int)o->t.m,
              (int)o->t.n, o->t.in, o->t.order, o->t.set);
     test_check_results(&made, text);
-    check_surroundings(o, &before);
-    free(before.memory[0]);
+    check_surroundings(o);
 }
 
 static void test_sizes(void **state) {
@@ -202,17 +197,16 @@ static void test_threads(void **state) {
             operands o;
             make_operands(&o, &t);
             assert_int_equal(run_task(&o), BP_OK);
-            void *one = malloc(o.bytes[1]);
-            assert_non_null(one);
-            memcpy(one, o.memory[1], o.bytes[1]);
+            test_array one;
+            test_array_copy(&one, &o.array[1]);
             for (int i = 0; i < COUNT(threads); i++) {
                 o.problem.policy.threads = threads[i];
-                memset(o.memory[1], 0xa5, o.bytes[1]);
+                test_array_fill(&o.array[1], 1);
                 assert_int_equal(run_task(&o), BP_OK);
                 used |= 1 << o.verdict.threads;
-                assert_memory_equal(o.memory[1], one, o.bytes[1]);
+                test_array_check_unchanged(&o.array[1], &one, "several threads");
             }
-            free(one);
+            test_array_free(&one);
             free_operands(&o);
         }
     }
