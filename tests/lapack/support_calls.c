@@ -142,26 +142,6 @@ static int inputs_of(bp_op op) {
     return count;
 }
 
-/* Checks all bytes around an operand's elements: copies the old elements into a copy of the block, and compares the
- * rest. */
-static void check_surroundings(test_operand *x, bool output) {
-    char *after = malloc(x->bytes);
-    memcpy(after, x->block, x->bytes);
-    if (output) {
-        size_t size = bp_dtype_size(x->dtype);
-        for (int64_t item = 0; item < x->items; item++) {
-            for (int64_t i = 0; i < x->rows; i++) {
-                for (int64_t j = 0; j < x->columns; j++) {
-                    ptrdiff_t at = x->base - x->block + (item * x->step + i * x->row + j * x->column) * (ptrdiff_t)size;
-                    memcpy(after + at, x->copy + at, size);
-                }
-            }
-        }
-    }
-    assert_memory_equal(after, x->copy, x->bytes);
-    free(after);
-}
-
 static void addresses_of(const test_call *call, void **address) {
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
         address[i] = call->operand[i] ? call->operand[i]->base : NULL;
@@ -185,13 +165,17 @@ bp_status test_run(void *instance, const test_call *call, bp_verdict *verdict) {
     addresses_of(call, address);
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
         if (call->operand[i]) {
-            memcpy(call->operand[i]->copy, call->operand[i]->block, call->operand[i]->bytes);
+            test_array_free(&call->operand[i]->before);
+            test_array_copy(&call->operand[i]->before, &call->operand[i]->array);
         }
     }
     status = test_enqueue(prepared, address, BP_LINALG_OPERANDS, NULL);
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
-        if (call->operand[i]) {
-            check_surroundings(call->operand[i], i >= inputs_of(call->op));
+        const test_operand *x = call->operand[i];
+        if (x && i >= inputs_of(call->op)) {
+            test_array_check_gaps(&x->array, bp_op_name(call->op));
+        } else if (x) {
+            test_array_check_unchanged(&x->array, &x->before, bp_op_name(call->op));
         }
     }
     prepared->destroy(prepared);

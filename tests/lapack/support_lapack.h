@@ -5,6 +5,7 @@
 
 #include "backplane/provider.h"
 #include "providers/driver/driver.h"
+#include "support/arrays.h"
 #include "support/linalg.h"
 #include "support/offers.h"
 #include "support/results.h"
@@ -38,13 +39,12 @@ typedef enum matrix_layout {
 typedef struct test_operand {
     bp_dtype dtype;
     int64_t rows, columns, row, column;
-    int64_t items, step; /* stride in elements between items; 0: broadcast */
-    char *block, *copy;  /* the whole memory, and its copy before the call */
-    size_t bytes;
-    char *base; /* element (0, 0) of item 0 */
+    int64_t items, step;      /* stride in elements between items; 0: broadcast */
+    test_array array, before; /* of all items; and a copy from before the last run */
+    char *base;               /* element (0, 0) of item 0 */
 } test_operand;
 
-/* Allocates `items` matrices in one block. Unused bytes have a pattern. With `broadcast` all items share one matrix. */
+/* Makes `items` matrices. With `broadcast` all items share one matrix. */
 test_operand test_make(bp_dtype dtype, int64_t rows, int64_t columns, int64_t items, bool broadcast,
                        matrix_layout layout);
 void test_drop(test_operand *x);

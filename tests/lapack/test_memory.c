@@ -11,7 +11,8 @@ static void run(void *instance, test_call call) {
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
         test_operand *x = call.operand[i];
         if (x) {
-            library.known[library.known_count++] = (test_area){"an operand", x->block, x->block + x->bytes};
+            library.known[library.known_count++] =
+                (test_area){"an operand", x->array.block, x->array.block + x->array.bytes};
         }
     }
     assert_int_equal(test_run(instance, &call, NULL), BP_OK);

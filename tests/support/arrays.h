@@ -16,7 +16,8 @@ int64_t test_array_between(int64_t low, int64_t high);
 uint64_t test_array_next(void);  /* any 64 bits */
 double test_array_uniform(void); /* between -1 and 1 */
 
-/* A tensor with memory of its own, and a part of it may lie between its elements. */
+/* A tensor with memory of its own, and a part of it may lie between its elements. The functions take one that was
+ * assigned too, but calls of the library need the view where it was made. */
 typedef struct test_array {
     bp_view view;
     bp_dtype dtype;
