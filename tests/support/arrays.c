@@ -15,7 +15,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-enum { MARK = 0x5b, MARGIN = 64 }; /* bytes that are no element; bytes before and behind the memory */
+enum { MARK = 0x5b, MARGIN = 512 }; /* bytes that are no element; bytes before and behind the memory */
 
 _Thread_local uint64_t test_array_random = 1;
 
@@ -93,7 +93,8 @@ void test_array_make(test_array *t, bp_dtype dtype, int ndim, const int64_t *sha
     next = layout == TEST_SCATTERED ? test_array_between(1, 2) : 1;
     for (int i = ndim - 1; i >= 0; i--) {
         const int d = order[i];
-        strides[d] = next * (layout == TEST_GAPS ? test_array_between(1, 3) : 1);
+        const bool gap = layout == TEST_GAPS || (layout == TEST_REVERSED && test_array_between(0, 2) == 0);
+        strides[d] = next * (gap ? test_array_between(1, 3) : 1);
         next = strides[d] * (shape[d] > 0 ? shape[d] : 1) + (layout == TEST_SCATTERED ? test_array_between(0, 2) : 0);
         if (layout == TEST_REVERSED && test_array_between(0, 1)) {
             strides[d] = -strides[d];
@@ -147,6 +148,10 @@ void test_array_free(test_array *t) {
     }
     free(t->block);
     *t = (test_array){0};
+}
+
+void test_array_mark(test_array *t) {
+    memset(t->memory, MARK, (size_t)t->all * bp_dtype_size(t->dtype));
 }
 
 void test_array_fill(test_array *t, double scale) {
@@ -280,6 +285,12 @@ void test_array_check_unchanged(const test_array *t, const test_array *copy, con
     if (differs) {
         fail_msg("%s: a tensor that is only read was written", text);
     }
+}
+
+double test_array_rounded(bp_dtype dtype, double value) {
+    char block[8];
+    store(dtype, block, value);
+    return load(dtype, block);
 }
 
 double test_array_eps(bp_dtype dtype) {

@@ -33,7 +33,8 @@ typedef enum test_layout {
     TEST_REVERSED,                     /* negative strides */
     TEST_LAYOUTS,                      /* number of those above */
     TEST_CHANNELS_LAST = TEST_LAYOUTS, /* compact, with dimension 1 the fastest */
-    TEST_SCATTERED                     /* some dimensions in another order, with gaps between rows and elements */
+    TEST_SCATTERED,                    /* some dimensions in another order, with gaps between rows and elements */
+    TEST_ALL_LAYOUTS                   /* number of all */
 } test_layout;
 
 /* Makes a tensor whose memory has a mark everywhere. */
@@ -50,6 +51,8 @@ void test_array_free(test_array *t); /* Does nothing if there is none. */
  * functions of this file may be called at any time. */
 void test_array_open(const test_array *t);
 void test_array_close(const test_array *t);
+/* Gives all of the memory the mark that it had in the beginning. */
+void test_array_mark(test_array *t);
 /* Sets all elements to random numbers between -scale and scale. */
 void test_array_fill(test_array *t, double scale);
 
@@ -70,6 +73,8 @@ void test_array_check_gaps(const test_array *t, const char *text);
 /* Fails the test if anything was written since the copy was made. */
 void test_array_check_unchanged(const test_array *t, const test_array *copy, const char *text);
 
+/* Rounds a number to a type. */
+double test_array_rounded(bp_dtype dtype, double value);
 /* Half of a unit in the last place of 1, and half of the smallest number above 0. */
 double test_array_eps(bp_dtype dtype);
 double test_array_tiny(bp_dtype dtype);
