@@ -98,6 +98,9 @@ void test_array_make(test_array *t, bp_dtype dtype, int ndim, const int64_t *sha
         next = strides[d] * (shape[d] > 0 ? shape[d] : 1) + (layout == TEST_SCATTERED ? test_array_between(0, 2) : 0);
         if (layout == TEST_REVERSED && test_array_between(0, 1)) {
             strides[d] = -strides[d];
+        } else if (layout == TEST_BROADCAST && test_array_between(0, 1)) {
+            next = strides[d];
+            strides[d] = 0;
         }
     }
     test_array_make_strided(t, dtype, ndim, shape, strides, 0);

@@ -34,7 +34,8 @@ typedef enum test_layout {
     TEST_LAYOUTS,                      /* number of those above */
     TEST_CHANNELS_LAST = TEST_LAYOUTS, /* compact, with dimension 1 the fastest */
     TEST_SCATTERED,                    /* some dimensions in another order, with gaps between rows and elements */
-    TEST_ALL_LAYOUTS                   /* number of all */
+    TEST_ALL_LAYOUTS,                  /* number of those above */
+    TEST_BROADCAST = TEST_ALL_LAYOUTS  /* some strides are 0: for tensors that are only read */
 } test_layout;
 
 /* Makes a tensor whose memory has a mark everywhere. */
