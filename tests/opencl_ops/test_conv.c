@@ -19,7 +19,7 @@ typedef struct mirror {
     DLTensor tensor;
 } mirror;
 
-static void copy(const conv_tensor *t, const mirror *m, bool to_device) {
+static void copy(const test_array *t, const mirror *m, bool to_device) {
     const int64_t bytes = (int64_t)t->bytes;
     bp_view view;
     assert_ok(bp_view_init(&view, t->memory, BP_U8, 1, &bytes, NULL));
@@ -27,7 +27,7 @@ static void copy(const conv_tensor *t, const mirror *m, bool to_device) {
                         : bp_copy(&view.tensor, &m->memory->dl_tensor, NULL));
 }
 
-static DLTensor *send(mirror *m, const conv_tensor *t) {
+static DLTensor *send(mirror *m, const test_array *t) {
     const int64_t bytes = (int64_t)t->bytes;
     m->memory = NULL;
     if (!t->memory) {
@@ -45,7 +45,7 @@ static DLTensor *send(mirror *m, const conv_tensor *t) {
 
 /* No plan runs then. */
 static bool is_empty(const conv_case *c) {
-    return conv_elements(&c->input) == 0 || conv_elements(&c->weight) == 0 || conv_elements(&c->output) == 0;
+    return test_array_count(&c->input) == 0 || test_array_count(&c->weight) == 0 || test_array_count(&c->output) == 0;
 }
 
 static void run(conv_case *c, const char *settings) {
@@ -91,7 +91,7 @@ static void run_on(conv_case *c, int algorithm) {
 
 /* Small integers, for which every order of additions is exact. */
 static void test_integers(void **state) {
-    uint64_t random = 88172645463325252u;
+    test_array_random = 88172645463325252;
     (void)state;
     test_device_need();
     for (int i = 0; i < 20 * 4 * ALGORITHMS; i++) {
@@ -100,7 +100,7 @@ static void test_integers(void **state) {
                                     .most_channels = types[i % 4] == BP_F16 || types[i % 4] == BP_BF16 ? 3 : 20,
                                     .most_size = 12};
         conv_case c;
-        conv_make(&c, &random, &limits, true);
+        conv_make(&c, &limits, true);
         double *expected = conv_reference(&c, NULL);
         run_on(&c, i / 4 % ALGORITHMS);
         conv_compare(&c, expected, NULL, 0);
@@ -120,7 +120,7 @@ static double bound_of(const conv_case *c) {
 }
 
 static void test_errors(void **state) {
-    uint64_t random = 1234567;
+    test_array_random = 1234567;
     (void)state;
     test_device_need();
     for (int i = 0; i < 10 * 4 * ALGORITHMS; i++) {
@@ -131,7 +131,7 @@ static void test_errors(void **state) {
                                     .plain = i / 12 % 2};
         conv_case c;
         double *sizes;
-        conv_make(&c, &random, &limits, false);
+        conv_make(&c, &limits, false);
         double *expected = conv_reference(&c, &sizes);
         run_on(&c, i / 4 % ALGORITHMS);
         conv_compare(&c, expected, sizes, bound_of(&c));
@@ -143,14 +143,14 @@ static void test_errors(void **state) {
 
 /* The choice of the provider is right, too. */
 static void test_default(void **state) {
-    uint64_t random = 99;
+    test_array_random = 99;
     (void)state;
     test_device_need();
     for (int i = 0; i < 24; i++) {
         const conv_limits limits = {
             .dtype = types[i % 2], .pass = BP_CONV_FORWARD, .most_channels = 70, .most_size = 30, .ndim = 2};
         conv_case c;
-        conv_make(&c, &random, &limits, true);
+        conv_make(&c, &limits, true);
         double *expected = conv_reference(&c, NULL);
         run(&c, "");
         conv_compare(&c, expected, NULL, 0);
@@ -251,19 +251,19 @@ static void test_slabs(void **state) {
 
 /* A function of the results has the bits of the operation on elements. */
 static void test_activation(void **state) {
-    uint64_t random = 5;
+    test_array_random = 5;
     (void)state;
     test_device_need();
     for (int i = 0; i < 4 * 3; i++) {
         const conv_limits limits = {
             .dtype = types[i % 4], .pass = BP_CONV_FORWARD, .most_channels = 9, .most_size = 9, .ndim = 2};
         conv_case c;
-        conv_tensor plain;
+        test_array plain;
         mirror m;
-        conv_make(&c, &random, &limits, false);
+        conv_make(&c, &limits, false);
         c.call.activation = BP_UNARY_COPY;
         run_on(&c, i / 4);
-        conv_copy(&plain, &c.output);
+        test_array_copy(&plain, &c.output);
         DLTensor *results = send(&m, &plain);
         assert_ok(bp_unary_run(NULL, BP_UNARY_GELU, results, results));
         copy(&plain, &m, false);
@@ -271,7 +271,7 @@ static void test_activation(void **state) {
         c.call.activation = BP_UNARY_GELU;
         run_on(&c, i / 4);
         assert_memory_equal(plain.memory, c.output.memory, plain.bytes);
-        conv_free_tensor(&plain);
+        test_array_free(&plain);
         conv_free(&c);
     }
 }

@@ -1,6 +1,7 @@
 /* arrays.c - random tensors of any layout for tests of operations. */
 #include "support/arrays.h"
 
+#include "support/guarded.h"
 #include "tensor/internal.h"
 
 #include <setjmp.h>
@@ -125,16 +126,32 @@ void test_array_make_strided(test_array *t, bp_dtype dtype, int ndim, const int6
     test_array_close(t);
 }
 
-void test_array_copy(test_array *to, const test_array *from) {
+/* Gives `to` a block of its own, with the same contents. */
+static void copy_block(test_array *to, const test_array *from) {
     const DLTensor *t = &from->view.tensor;
-    *to = *from;
-    to->block = aligned_alloc(64, from->bytes);
+    to->block = to->guarded ? test_guarded(to->bytes, to->bytes / 16 % 2 == 1) : aligned_alloc(64, to->bytes);
     assert_non_null(to->block);
-    to->memory = to->block + (from->memory - from->block);
-    test_array_restore(to, from);
-    assert_int_equal(bp_view_init(&to->view, to->block + ((char *)t->data - from->block), from->dtype, t->ndim,
+    memcpy(to->block, to->guarded ? from->memory : from->block, to->bytes);
+    to->memory = to->block + (to->guarded ? 0 : from->memory - from->block);
+    assert_int_equal(bp_view_init(&to->view, to->memory + ((char *)t->data - from->memory), from->dtype, t->ndim,
                                   t->shape, t->strides),
                      BP_OK);
+}
+
+void test_array_guard(test_array *t) {
+    test_array old = *t;
+    t->guarded = true;
+    t->bytes = (size_t)t->all * bp_dtype_size(t->dtype);
+    copy_block(t, &old);
+    test_array_free(&old);
+}
+
+void test_array_copy(test_array *to, const test_array *from) {
+    *to = *from;
+    test_array_open(from);
+    copy_block(to, from);
+    test_array_close(from);
+    test_array_close(to);
 }
 
 void test_array_restore(test_array *t, const test_array *copy) {
@@ -146,10 +163,12 @@ void test_array_restore(test_array *t, const test_array *copy) {
 }
 
 void test_array_free(test_array *t) {
-    if (t->block) {
+    if (t->guarded) {
+        test_guarded_free(t->block, t->bytes);
+    } else if (t->block) {
         test_array_open(t);
+        free(t->block);
     }
-    free(t->block);
     *t = (test_array){0};
 }
 
@@ -165,7 +184,7 @@ void test_array_fill(test_array *t, double scale) {
 }
 
 int64_t test_array_count(const test_array *t) {
-    return bp__tensor_elements(&t->view.tensor);
+    return t->memory ? bp__tensor_elements(&t->view.tensor) : 0;
 }
 
 char *test_array_at(const test_array *t, int64_t index) {
@@ -266,7 +285,7 @@ void test_array_check_gaps(const test_array *t, const char *text) {
     const size_t size = bp_dtype_size(t->dtype);
     char *used = calloc(t->bytes + 1, 1);
     assert_non_null(used);
-    for (int64_t i = 0; t->block && i < test_array_count(t); i++) {
+    for (int64_t i = 0; i < test_array_count(t); i++) {
         memset(used + (test_array_at(t, i) - t->block), 1, size);
     }
     test_array_open(t);

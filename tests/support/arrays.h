@@ -24,6 +24,7 @@ typedef struct test_array {
     int64_t all;  /* elements from the lowest to the highest one, with those between them */
     char *block;  /* as allocated: the memory, with bytes before and behind it */
     size_t bytes; /* of the block */
+    bool guarded; /* nothing is before and behind the memory, but for a page without access at one end */
 } test_array;
 
 typedef enum test_layout {
@@ -43,6 +44,8 @@ void test_array_make(test_array *t, bp_dtype dtype, int ndim, const int64_t *sha
 /* The same with certain strides. The element with index 0 lies `past` bytes (0 to 63) behind a multiple of 64. */
 void test_array_make_strided(test_array *t, bp_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides,
                              size_t past);
+/* Moves a tensor so that its memory ends at a page without access, or begins behind one. */
+void test_array_guard(test_array *t);
 /* Makes a tensor with the same layout, address modulo 64, and contents. */
 void test_array_copy(test_array *to, const test_array *from);
 /* Writes the contents of a copy back, also outside of the elements. */
@@ -57,7 +60,7 @@ void test_array_mark(test_array *t);
 /* Sets all elements to random numbers between -scale and scale. */
 void test_array_fill(test_array *t, double scale);
 
-int64_t test_array_count(const test_array *t);
+int64_t test_array_count(const test_array *t);           /* 0 if there is none */
 char *test_array_at(const test_array *t, int64_t index); /* in row-major order */
 
 /* Read and write elements; of i64 as f64 only those below 2^53. Written numbers are rounded once. The imaginary part of
