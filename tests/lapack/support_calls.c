@@ -212,12 +212,12 @@ void test_equations(const test_call *call, const char *where) {
     describe(&of, call);
     snprintf(text, sizeof text, "%s: %s %d x %d %s", where, bp_op_name(call->op), (int)a->rows, (int)a->columns,
              bp_dtype_name(a->dtype));
-    test_check_equations(&of, 1, text);
+    test_check_equations(&of.call, 1, text);
 }
 
 void test_values(reference_results *made, test_linalg *of, const test_call *call, double most) {
     describe(of, call);
-    test_linalg_values(made, of, most);
+    test_linalg_values(made, &of->call, most);
 }
 
 void test_check_within(long double value, long double bound, const char *file, int line, const char *format, ...) {

@@ -218,12 +218,12 @@ void check_results(const operands *o) {
     }
     if (o->t.op == BP_OP_DET || o->t.op == BP_OP_SLOGDET) {
         reference_results made;
-        test_linalg_values(&made, &of, 8 * tolerance(o));
+        test_linalg_values(&made, &of.call, 8 * tolerance(o));
         test_check_results(&made, text);
         return;
     }
     const double bound = reference_linalg_bound(&of.call) / (double)unit_roundoff(o->t.dtype);
-    test_check_equations(&of, fmin(1, tolerance(o) / bound), text);
+    test_check_equations(&of.call, fmin(1, tolerance(o) / bound), text);
 }
 
 void check_task(const task *t) {

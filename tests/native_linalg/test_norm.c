@@ -54,7 +54,7 @@ static void check(operands *o) {
     assert_non_null(before.memory[0]);
     memcpy(before.memory[0], o->memory[0], o->bytes[0]);
     test_linalg_make(&of, &o->problem, (void *const *)o->first);
-    test_linalg_values(&made, &of, (double)((unit + sums) / unit));
+    test_linalg_values(&made, &of.call, (double)((unit + sums) / unit));
     made.of[0].values.tiny = (double)((long double)(o->t.m + o->t.n) * least_of(o->t.dtype));
     assert_int_equal(run_task(o), BP_OK);
     assert_true(o->verdict.properties & BP_PROPERTY_PROPAGATES_NAN);

@@ -96,20 +96,20 @@ void test_linalg_make(test_linalg *made, const bp_problem *problem, void *const 
     }
 }
 
-void test_check_equations(const test_linalg *of, double part, const char *text) {
-    const char *equations = reference_linalg_equations(&of->call);
+void test_check_equations(const bp_linalg_call *call, double part, const char *text) {
+    const char *equations = reference_linalg_equations(call);
     double error;
-    assert_true(equations || reference_linalg_is_spectrum(&of->call));
-    assert_int_equal(reference_linalg_error(&of->call, &error), BP_OK);
-    const double bound = part * reference_linalg_bound(&of->call);
+    assert_true(equations || reference_linalg_is_spectrum(call));
+    assert_int_equal(reference_linalg_error(call, &error), BP_OK);
+    const double bound = part * reference_linalg_bound(call);
     if (!(error <= bound)) {
         fail_msg("%s: %s: the residual is %g, the bound %g", text, equations ? equations : "sums of values", error,
                  bound);
     }
 }
 
-void test_linalg_values(reference_results *made, const test_linalg *of, double most) {
-    assert_int_equal(reference_of_matrix_values(made, &of->call), BP_OK);
+void test_linalg_values(reference_results *made, const bp_linalg_call *call, double most) {
+    assert_int_equal(reference_of_matrix_values(made, call), BP_OK);
     for (int i = 0; i < made->count && most > 0; i++) {
         reference *values = &made->of[i].values;
         for (int64_t j = 0; j < values->count; j++) {

@@ -1,4 +1,4 @@
-/* linalg.h - checks the results of a provider's linear algebra against the reference. Linked into every test program.
+/* linalg.h - checks the results of linear algebra against the reference. Linked into every test program.
  */
 #ifndef BP_TESTS_SUPPORT_LINALG_H
 #define BP_TESTS_SUPPORT_LINALG_H
@@ -18,11 +18,11 @@ void test_linalg_make(test_linalg *made, const bp_problem *problem, void *const 
 
 /* Fails the test unless the results satisfy the equations of the reference, or the values without vectors their sums,
  * within a part of its bound, from 0 to 1. */
-void test_check_equations(const test_linalg *of, double part, const char *text);
+void test_check_equations(const bp_linalg_call *call, double part, const char *text);
 
 /* Makes the reference of det, slogdet, matrix_rank, cond or matrix_norm. With `most` above 0 no error may be larger
  * than so many units of rounding of the value, a lower bound for well-conditioned matrices; a logarithm has this error
  * and its own rounding. */
-void test_linalg_values(reference_results *made, const test_linalg *of, double most);
+void test_linalg_values(reference_results *made, const bp_linalg_call *call, double most);
 
 #endif
