@@ -13,62 +13,31 @@ static const char *const algorithms[] = {"panels", "tiles", "direct"}; /* the fi
 enum { PANELS, TILES, DIRECT, ALGORITHMS };
 static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
 
-/* A tensor's memory on the device, and its view. */
-typedef struct mirror {
-    DLManagedTensorVersioned *memory;
-    DLTensor tensor;
-} mirror;
-
-static void copy(const test_array *t, const mirror *m, bool to_device) {
-    const int64_t bytes = (int64_t)t->bytes;
-    bp_view view;
-    assert_ok(bp_view_init(&view, t->memory, BP_U8, 1, &bytes, NULL));
-    assert_ok(to_device ? bp_copy(&m->memory->dl_tensor, &view.tensor, NULL)
-                        : bp_copy(&view.tensor, &m->memory->dl_tensor, NULL));
-}
-
-static DLTensor *send(mirror *m, const test_array *t) {
-    const int64_t bytes = (int64_t)t->bytes;
-    m->memory = NULL;
-    if (!t->memory) {
-        return NULL;
-    }
-    assert_ok(bp_tensor_empty_on(&m->memory, test_device, BP_U8, 1, &bytes, NULL));
-    copy(t, m, true);
-    m->tensor = t->view.tensor;
-    m->tensor.data = m->memory->dl_tensor.data;
-    m->tensor.device = m->memory->dl_tensor.device;
-    m->tensor.byte_offset = m->memory->dl_tensor.byte_offset + (uint64_t)((char *)t->view.tensor.data - t->memory) +
-                            t->view.tensor.byte_offset;
-    return &m->tensor;
-}
-
 /* No plan runs then. */
 static bool is_empty(const conv_case *c) {
     return test_array_count(&c->input) == 0 || test_array_count(&c->weight) == 0 || test_array_count(&c->output) == 0;
 }
 
 static void run(conv_case *c, const char *settings) {
-    mirror m[4];
+    device_copy m[4];
     bp_options *options;
     bp_conv_call call = c->call;
     call.output_gradient = NULL;
     call.input_gradient = call.weight_gradient = call.bias_gradient = NULL;
-    call.input = send(&m[0], &c->input);
-    call.weight = send(&m[1], &c->weight);
-    call.bias = send(&m[2], &c->bias);
-    call.output = send(&m[3], &c->output);
+    call.input = device_copy_make(&m[0], &c->input);
+    call.weight = device_copy_make(&m[1], &c->weight);
+    call.bias = device_copy_make(&m[2], &c->bias);
+    call.output = device_copy_make(&m[3], &c->output);
     test_call_to_pass("conv", &call, (int)call.pass);
     assert_ok(bp_options_new(&options, settings));
     if (bp_conv_run(options, &call) != BP_OK) {
         fail_msg("%s with %s: %s", c->text, settings, bp_last_error());
     }
     bp_options_release(options);
-    copy(call.pass == BP_CONV_INPUT ? &c->input : &c->output, &m[call.pass == BP_CONV_INPUT ? 0 : 3], false);
+    const bool by_input = call.pass == BP_CONV_INPUT;
+    device_copy_fetch(&m[by_input ? 0 : 3], by_input ? &c->input : &c->output);
     for (int i = 0; i < 4; i++) {
-        if (m[i].memory) {
-            m[i].memory->deleter(m[i].memory);
-        }
+        device_copy_free(&m[i]);
     }
     if (!is_empty(c)) {
         assert_on_device(c->text);
@@ -259,15 +228,15 @@ static void test_activation(void **state) {
             .dtype = types[i % 4], .pass = BP_CONV_FORWARD, .most_channels = 9, .most_size = 9, .ndim = 2};
         conv_case c;
         test_array plain;
-        mirror m;
+        device_copy m;
         conv_make(&c, &limits, false);
         c.call.activation = BP_UNARY_COPY;
         run_on(&c, i / 4);
         test_array_copy(&plain, &c.output);
-        DLTensor *results = send(&m, &plain);
+        DLTensor *results = device_copy_make(&m, &plain);
         assert_ok(bp_unary_run(NULL, BP_UNARY_GELU, results, results));
-        copy(&plain, &m, false);
-        m.memory->deleter(m.memory);
+        device_copy_fetch(&m, &plain);
+        device_copy_free(&m);
         c.call.activation = BP_UNARY_GELU;
         run_on(&c, i / 4);
         assert_memory_equal(plain.memory, c.output.memory, plain.bytes);

@@ -39,7 +39,7 @@ void test_array_close(const test_array *t) {
 
 #define WHOLE_TYPES(X) X(I8, int8_t) X(U8, uint8_t) X(I16, int16_t) X(I32, int32_t) X(I64, int64_t) X(BOOL, uint8_t)
 
-static bool is_whole(bp_dtype dtype) {
+bool test_array_is_whole(bp_dtype dtype) {
     switch (dtype) {
 #define X(name, type) case BP_##name:
         WHOLE_TYPES(X)
@@ -221,7 +221,7 @@ static void store(bp_dtype dtype, char *to, double value) {
 bp_scalar test_array_get_complex(const test_array *t, int64_t index) {
     const bp_dtype part = part_of(t->dtype);
     const char *at = test_array_at(t, index);
-    if (is_whole(t->dtype)) {
+    if (test_array_is_whole(t->dtype)) {
         return (bp_scalar){(double)test_array_get_i64(t, index), 0};
     }
     return (bp_scalar){load(part, at), part != t->dtype ? load(part, at + bp_dtype_size(part)) : 0};
@@ -230,7 +230,7 @@ bp_scalar test_array_get_complex(const test_array *t, int64_t index) {
 void test_array_set_complex(test_array *t, int64_t index, bp_scalar value) {
     const bp_dtype part = part_of(t->dtype);
     char *at = test_array_at(t, index);
-    if (is_whole(t->dtype)) {
+    if (test_array_is_whole(t->dtype)) {
         test_array_set_i64(t, index, (int64_t)value.re);
         return;
     }

@@ -77,6 +77,8 @@ void test_array_check_gaps(const test_array *t, const char *text);
 /* Fails the test if anything was written since the copy was made. */
 void test_array_check_unchanged(const test_array *t, const test_array *copy, const char *text);
 
+/* Whether it is a type of integers or bool. */
+bool test_array_is_whole(bp_dtype dtype);
 /* Rounds a number to a type. */
 double test_array_rounded(bp_dtype dtype, double value);
 /* Half of a unit in the last place of 1, and half of the smallest number above 0. */
