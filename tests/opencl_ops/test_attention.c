@@ -18,31 +18,12 @@ static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
 
 /* The tensors of a case on the device, and the call with them. */
 typedef struct mirror {
-    DLManagedTensorVersioned *memory[BP_ATTENTION_TENSORS];
-    DLTensor tensor[BP_ATTENTION_TENSORS];
+    device_copy copy[BP_ATTENTION_TENSORS];
     bp_attention_call call;
 } mirror;
 
-static void copy(const test_array *t, DLManagedTensorVersioned *memory, bool to_device) {
-    bp_view view;
-    assert_ok(bp_view_init(&view, t->memory, t->dtype, 1, &t->all, NULL));
-    assert_ok(to_device ? bp_copy(&memory->dl_tensor, &view.tensor, NULL)
-                        : bp_copy(&view.tensor, &memory->dl_tensor, NULL));
-}
-
 static DLTensor *send(mirror *m, const attention_case *c, bp_attention_tensor which) {
-    const test_array *t = &c->tensor[which];
-    if (!t->memory) {
-        return NULL;
-    }
-    assert_ok(bp_tensor_empty_on(&m->memory[which], test_device, t->dtype, 1, &t->all, NULL));
-    copy(t, m->memory[which], true);
-    m->tensor[which] = t->view.tensor;
-    m->tensor[which].data = m->memory[which]->dl_tensor.data;
-    m->tensor[which].device = m->memory[which]->dl_tensor.device;
-    m->tensor[which].byte_offset =
-        m->memory[which]->dl_tensor.byte_offset + (uint64_t)((char *)t->view.tensor.data - t->memory);
-    return &m->tensor[which];
+    return device_copy_make(&m->copy[which], &c->tensor[which]);
 }
 
 static void send_all(mirror *m, const attention_case *c) {
@@ -59,9 +40,9 @@ static void send_all(mirror *m, const attention_case *c) {
 
 static void fetch_all(mirror *m, attention_case *c) {
     for (int i = 0; i < BP_ATTENTION_TENSORS; i++) {
-        if (m->memory[i]) {
-            copy(&c->tensor[i], m->memory[i], false);
-            m->memory[i]->deleter(m->memory[i]);
+        if (m->copy[i].memory) {
+            device_copy_fetch(&m->copy[i], &c->tensor[i]);
+            device_copy_free(&m->copy[i]);
         }
     }
 }

@@ -1,6 +1,7 @@
 /* arrays.c - random tensors of any layout for tests of operations. */
 #include "support/arrays.h"
 
+#include "support/guarded.h"
 #include "tensor/internal.h"
 
 #include <setjmp.h>
@@ -15,7 +16,7 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-enum { MARK = 0x5b, MARGIN = 64 }; /* bytes that are no element; bytes before and behind the memory */
+enum { MARK = 0x5b, MARGIN = 512 }; /* bytes that are no element; bytes before and behind the memory */
 
 _Thread_local uint64_t test_array_random = 1;
 
@@ -38,7 +39,7 @@ void test_array_close(const test_array *t) {
 
 #define WHOLE_TYPES(X) X(I8, int8_t) X(U8, uint8_t) X(I16, int16_t) X(I32, int32_t) X(I64, int64_t) X(BOOL, uint8_t)
 
-static bool is_whole(bp_dtype dtype) {
+bool test_array_is_whole(bp_dtype dtype) {
     switch (dtype) {
 #define X(name, type) case BP_##name:
         WHOLE_TYPES(X)
@@ -93,10 +94,14 @@ void test_array_make(test_array *t, bp_dtype dtype, int ndim, const int64_t *sha
     next = layout == TEST_SCATTERED ? test_array_between(1, 2) : 1;
     for (int i = ndim - 1; i >= 0; i--) {
         const int d = order[i];
-        strides[d] = next * (layout == TEST_GAPS ? test_array_between(1, 3) : 1);
+        const bool gap = layout == TEST_GAPS || (layout == TEST_REVERSED && test_array_between(0, 2) == 0);
+        strides[d] = next * (gap ? test_array_between(1, 3) : 1);
         next = strides[d] * (shape[d] > 0 ? shape[d] : 1) + (layout == TEST_SCATTERED ? test_array_between(0, 2) : 0);
         if (layout == TEST_REVERSED && test_array_between(0, 1)) {
             strides[d] = -strides[d];
+        } else if (layout == TEST_BROADCAST && test_array_between(0, 1)) {
+            next = strides[d];
+            strides[d] = 0;
         }
     }
     test_array_make_strided(t, dtype, ndim, shape, strides, 0);
@@ -121,16 +126,32 @@ void test_array_make_strided(test_array *t, bp_dtype dtype, int ndim, const int6
     test_array_close(t);
 }
 
-void test_array_copy(test_array *to, const test_array *from) {
+/* Gives `to` a block of its own, with the same contents. */
+static void copy_block(test_array *to, const test_array *from) {
     const DLTensor *t = &from->view.tensor;
-    *to = *from;
-    to->block = aligned_alloc(64, from->bytes);
+    to->block = to->guarded ? test_guarded(to->bytes, to->bytes / 16 % 2 == 1) : aligned_alloc(64, to->bytes);
     assert_non_null(to->block);
-    to->memory = to->block + (from->memory - from->block);
-    test_array_restore(to, from);
-    assert_int_equal(bp_view_init(&to->view, to->block + ((char *)t->data - from->block), from->dtype, t->ndim,
+    memcpy(to->block, to->guarded ? from->memory : from->block, to->bytes);
+    to->memory = to->block + (to->guarded ? 0 : from->memory - from->block);
+    assert_int_equal(bp_view_init(&to->view, to->memory + ((char *)t->data - from->memory), from->dtype, t->ndim,
                                   from->view.shape, from->view.strides),
                      BP_OK);
+}
+
+void test_array_guard(test_array *t) {
+    test_array old = *t;
+    t->guarded = true;
+    t->bytes = (size_t)t->all * bp_dtype_size(t->dtype);
+    copy_block(t, &old);
+    test_array_free(&old);
+}
+
+void test_array_copy(test_array *to, const test_array *from) {
+    *to = *from;
+    test_array_open(from);
+    copy_block(to, from);
+    test_array_close(from);
+    test_array_close(to);
 }
 
 void test_array_restore(test_array *t, const test_array *copy) {
@@ -142,11 +163,17 @@ void test_array_restore(test_array *t, const test_array *copy) {
 }
 
 void test_array_free(test_array *t) {
-    if (t->block) {
+    if (t->guarded) {
+        test_guarded_free(t->block, t->bytes);
+    } else if (t->block) {
         test_array_open(t);
+        free(t->block);
     }
-    free(t->block);
     *t = (test_array){0};
+}
+
+void test_array_mark(test_array *t) {
+    memset(t->memory, MARK, (size_t)t->all * bp_dtype_size(t->dtype));
 }
 
 void test_array_fill(test_array *t, double scale) {
@@ -157,7 +184,7 @@ void test_array_fill(test_array *t, double scale) {
 }
 
 int64_t test_array_count(const test_array *t) {
-    int64_t count = 1;
+    int64_t count = t->memory != NULL;
     for (int d = 0; d < t->view.tensor.ndim; d++) {
         count *= t->view.shape[d];
     }
@@ -198,7 +225,7 @@ static void store(bp_dtype dtype, char *to, double value) {
 bp_scalar test_array_get_complex(const test_array *t, int64_t index) {
     const bp_dtype part = part_of(t->dtype);
     const char *at = test_array_at(t, index);
-    if (is_whole(t->dtype)) {
+    if (test_array_is_whole(t->dtype)) {
         return (bp_scalar){(double)test_array_get_i64(t, index), 0};
     }
     return (bp_scalar){load(part, at), part != t->dtype ? load(part, at + bp_dtype_size(part)) : 0};
@@ -207,7 +234,7 @@ bp_scalar test_array_get_complex(const test_array *t, int64_t index) {
 void test_array_set_complex(test_array *t, int64_t index, bp_scalar value) {
     const bp_dtype part = part_of(t->dtype);
     char *at = test_array_at(t, index);
-    if (is_whole(t->dtype)) {
+    if (test_array_is_whole(t->dtype)) {
         test_array_set_i64(t, index, (int64_t)value.re);
         return;
     }
@@ -262,7 +289,7 @@ void test_array_check_gaps(const test_array *t, const char *text) {
     const size_t size = bp_dtype_size(t->dtype);
     char *used = calloc(t->bytes + 1, 1);
     assert_non_null(used);
-    for (int64_t i = 0; t->block && i < test_array_count(t); i++) {
+    for (int64_t i = 0; i < test_array_count(t); i++) {
         memset(used + (test_array_at(t, i) - t->block), 1, size);
     }
     test_array_open(t);
@@ -284,6 +311,12 @@ void test_array_check_unchanged(const test_array *t, const test_array *copy, con
     if (differs) {
         fail_msg("%s: a tensor that is only read was written", text);
     }
+}
+
+double test_array_rounded(bp_dtype dtype, double value) {
+    char block[8];
+    store(dtype, block, value);
+    return load(dtype, block);
 }
 
 double test_array_eps(bp_dtype dtype) {

@@ -25,6 +25,7 @@ typedef struct test_array {
     int64_t all;  /* elements from the lowest to the highest one, with those between them */
     char *block;  /* as allocated: the memory, with bytes before and behind it */
     size_t bytes; /* of the block */
+    bool guarded; /* nothing is before and behind the memory, but for a page without access at one end */
 } test_array;
 
 typedef enum test_layout {
@@ -34,7 +35,9 @@ typedef enum test_layout {
     TEST_REVERSED,                     /* negative strides */
     TEST_LAYOUTS,                      /* number of those above */
     TEST_CHANNELS_LAST = TEST_LAYOUTS, /* compact, with dimension 1 the fastest */
-    TEST_SCATTERED                     /* some dimensions in another order, with gaps between rows and elements */
+    TEST_SCATTERED,                    /* some dimensions in another order, with gaps between rows and elements */
+    TEST_ALL_LAYOUTS,                  /* number of those above */
+    TEST_BROADCAST = TEST_ALL_LAYOUTS  /* some strides are 0: for tensors that are only read */
 } test_layout;
 
 /* Makes a tensor whose memory has a mark everywhere. */
@@ -42,6 +45,8 @@ void test_array_make(test_array *t, bp_dtype dtype, int ndim, const int64_t *sha
 /* The same with certain strides. The element with index 0 lies `past` bytes (0 to 63) behind a multiple of 64. */
 void test_array_make_strided(test_array *t, bp_dtype dtype, int ndim, const int64_t *shape, const int64_t *strides,
                              size_t past);
+/* Moves a tensor so that its memory ends at a page without access, or begins behind one. */
+void test_array_guard(test_array *t);
 /* Makes a tensor with the same layout, address modulo 64, and contents. */
 void test_array_copy(test_array *to, const test_array *from);
 /* Writes the contents of a copy back, also outside of the elements. */
@@ -51,10 +56,12 @@ void test_array_free(test_array *t); /* Does nothing if there is none. */
  * functions of this file may be called at any time. */
 void test_array_open(const test_array *t);
 void test_array_close(const test_array *t);
+/* Gives all of the memory the mark that it had in the beginning. */
+void test_array_mark(test_array *t);
 /* Sets all elements to random numbers between -scale and scale. */
 void test_array_fill(test_array *t, double scale);
 
-int64_t test_array_count(const test_array *t);
+int64_t test_array_count(const test_array *t);           /* 0 if there is none */
 char *test_array_at(const test_array *t, int64_t index); /* in row-major order */
 
 /* Read and write elements; of i64 as f64 only those below 2^53. Written numbers are rounded once. The imaginary part of
@@ -71,6 +78,10 @@ void test_array_check_gaps(const test_array *t, const char *text);
 /* Fails the test if anything was written since the copy was made. */
 void test_array_check_unchanged(const test_array *t, const test_array *copy, const char *text);
 
+/* Whether it is a type of integers or bool. */
+bool test_array_is_whole(bp_dtype dtype);
+/* Rounds a number to a type. */
+double test_array_rounded(bp_dtype dtype, double value);
 /* Half of a unit in the last place of 1, and half of the smallest number above 0. */
 double test_array_eps(bp_dtype dtype);
 double test_array_tiny(bp_dtype dtype);
