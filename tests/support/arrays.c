@@ -309,7 +309,7 @@ void test_array_check_unchanged(const test_array *t, const test_array *copy, con
     test_array_close(t);
     test_array_close(copy);
     if (differs) {
-        fail_msg("%s: a tensor that is only read was written", text);
+        fail_msg("%s: a tensor differs from its copy", text);
     }
 }
 
