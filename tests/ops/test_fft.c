@@ -258,23 +258,17 @@ static void transform(bp_fft_transform t, int64_t n, double *in, double *out) {
     assert_int_equal(bp_fft_run(NULL, &call, &x.tensor, &y.tensor), BP_OK);
 }
 
-static double unit(void) {
-    seed = seed * 1664525u + 1013904223u;
-    return (double)(seed >> 8) / 8388608.0 - 1.0;
-}
-
 enum { LONGEST = 300 };
 
 static void identities(void **state) {
     (void)state;
     static double x[2 * LONGEST], y[2 * LONGEST], z[2 * LONGEST], fx[2 * LONGEST], fy[2 * LONGEST], fz[2 * LONGEST];
     for (int round = 0; round < 12; round++) {
-        seed = seed * 1664525u + 1013904223u;
-        int64_t n = 1 + (seed >> 8) % LONGEST;
-        double near = 1e-13 * (double)n, a = unit(), b = unit();
+        const int64_t n = test_array_between(1, LONGEST);
+        double near = 1e-13 * (double)n, a = test_array_uniform(), b = test_array_uniform();
         for (int64_t i = 0; i < 2 * n; i++) {
-            x[i] = unit();
-            y[i] = unit();
+            x[i] = test_array_uniform();
+            y[i] = test_array_uniform();
             z[i] = a * x[i] + b * y[i];
         }
         transform(BP_FFT, n, x, fx);
@@ -310,7 +304,7 @@ static void non_finite_values_stay_in_their_item(void **state) {
     (void)state;
     double x[3 * 8], y[3 * 10];
     for (int i = 0; i < 24; i++) {
-        x[i] = unit();
+        x[i] = test_array_uniform();
     }
     x[9] = strtod("nan", NULL);
     bp_view in, out;

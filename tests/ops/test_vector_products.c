@@ -1,6 +1,7 @@
 /* test_vector_products.c - checks vector norms, vecdot, multi_dot and matrix_power against plain loops in long double.
  */
 #include "backplane.h"
+#include "support/arrays.h"
 
 #include <complex.h>
 #include <float.h>
@@ -16,13 +17,6 @@
 #include <cmocka.h>
 
 typedef long double complex number;
-
-static uint32_t seed = 1;
-
-static double draw(void) {
-    seed = seed * 1664525u + 1013904223u;
-    return (double)(seed >> 8) / (1 << 23) - 1;
-}
 
 static void set(bp_dtype dtype, void *at, int64_t i, double re, double im) {
     switch (dtype) {
@@ -65,7 +59,7 @@ static long double tolerance(bp_dtype dtype) {
 
 static void draw_all(bp_dtype dtype, void *at, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
-        const double re = draw(), im = draw();
+        const double re = test_array_uniform(), im = test_array_uniform();
         set(dtype, at, i, re, im);
     }
 }
