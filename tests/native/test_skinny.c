@@ -58,8 +58,8 @@ static void make_reference(reference_results *made, const product *p, sample *s)
     made->of[0].tensor = &s->result.view.tensor;
 }
 
-/* Runs the product, and checks the last item. The bound is 2k + 4 roundings, of which the reference allows k + 8; half
- * of its bound for complex types, whose parts it adds. */
+/* Runs the product, and checks the last item. The bound is 2k + 4 roundings, but not more than the k + 8 of the
+ * reference; for complex types, whose parts the reference adds, it is half of the reference's bound. */
 static void run(const product *p, sample *s, const reference_results *made) {
     const double part = parts_of(p->dtype) == 2 ? 0.5 : fmin(1, (double)(2 * p->k + 4) / (double)(p->k + 8));
     char text[160];

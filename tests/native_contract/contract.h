@@ -72,8 +72,8 @@ bool advance(const task *t, int from, int until, int64_t *index);
 /* Returns the bytes of an operand from its lowest to its highest element. */
 size_t bytes_of(const operands *o, int side);
 
-/* Checks every element of C against the reference, within so many roundings of its sum, or with 0 within those of a
- * split sum; and checks that nothing else was written. The task has run. */
+/* Checks every element of C against the reference, within so many roundings of its sum (0: the roundings of a split
+ * sum), and checks that nothing else was written. The task has run. */
 void check_results(const operands *o, double roundings);
 /* Makes the operands, runs the task and checks everything. */
 void check_task(const task *t);
