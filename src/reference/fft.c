@@ -234,7 +234,7 @@ static bp_status transform_all(transform *t, const bp_fft_call *call, const DLTe
     return status;
 }
 
-/* Sets the values of `made`; removes those of which nothing is known. */
+/* Sets the values of `made`, and removes each value about which nothing is known. */
 static bp_status set_values(transform *t, const bp_fft_call *call, const DLTensor *in, const DLTensor *out,
                             reference *made) {
     total *all = NULL;

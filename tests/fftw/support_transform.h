@@ -43,7 +43,7 @@ typedef struct test_transform {
     uint64_t seed; /* of the input; 0: any */
 } test_transform;
 
-/* The operands have the dimensions of the batch, then those of the transform. */
+/* The operands have the dimensions of the batch, then the dimensions of the transform. */
 typedef struct test_operands {
     bp_problem problem;
     test_array in, out;

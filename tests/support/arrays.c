@@ -74,6 +74,7 @@ static bp_dtype part_of(bp_dtype dtype) {
 void test_array_make(test_array *t, bp_dtype dtype, int ndim, const int64_t *shape, test_layout layout) {
     int order[BP_MAX_NDIM];
     int64_t strides[BP_MAX_NDIM], next;
+    const bool scattered = layout == TEST_SCATTERED || layout == TEST_MIXED;
     for (int d = 0; d < ndim; d++) {
         order[d] = d;
     }
@@ -86,18 +87,19 @@ void test_array_make(test_array *t, bp_dtype dtype, int ndim, const int64_t *sha
         order[d] = d + 1;
         order[d + 1] = 1;
     }
-    for (int d = ndim - 1; d > 0 && layout == TEST_SCATTERED; d--) {
+    for (int d = ndim - 1; d > 0 && scattered; d--) {
         const int other = test_array_between(0, 2) ? d : (int)test_array_between(0, d), kept = order[d];
         order[d] = order[other];
         order[other] = kept;
     }
-    next = layout == TEST_SCATTERED ? test_array_between(1, 2) : 1;
+    next = scattered ? test_array_between(1, 2) : 1;
     for (int i = ndim - 1; i >= 0; i--) {
         const int d = order[i];
         const bool gap = layout == TEST_GAPS || (layout == TEST_REVERSED && test_array_between(0, 2) == 0);
         strides[d] = next * (gap ? test_array_between(1, 3) : 1);
-        next = strides[d] * (shape[d] > 0 ? shape[d] : 1) + (layout == TEST_SCATTERED ? test_array_between(0, 2) : 0);
-        if (layout == TEST_REVERSED && test_array_between(0, 1)) {
+        next = strides[d] * (shape[d] > 0 ? shape[d] : 1) + (scattered ? test_array_between(0, 2) : 0);
+        if ((layout == TEST_REVERSED && test_array_between(0, 1)) ||
+            (layout == TEST_MIXED && test_array_between(0, 3) == 0)) {
             strides[d] = -strides[d];
         } else if (layout == TEST_BROADCAST && test_array_between(0, 1)) {
             next = strides[d];
@@ -309,7 +311,7 @@ void test_array_check_unchanged(const test_array *t, const test_array *copy, con
     test_array_close(t);
     test_array_close(copy);
     if (differs) {
-        fail_msg("%s: a tensor differs from its copy", text);
+        fail_msg("%s: the memory of a tensor is not as wanted", text);
     }
 }
 

@@ -32,10 +32,11 @@ typedef enum test_layout {
     TEST_COMPACT,
     TEST_GAPS,                         /* with memory between the elements */
     TEST_PERMUTED,                     /* dimensions in a random order */
-    TEST_REVERSED,                     /* negative strides */
+    TEST_REVERSED,                     /* negative strides, and some gaps */
     TEST_LAYOUTS,                      /* number of those above */
     TEST_CHANNELS_LAST = TEST_LAYOUTS, /* compact, with dimension 1 the fastest */
     TEST_SCATTERED,                    /* some dimensions in another order, with gaps between rows and elements */
+    TEST_MIXED,                        /* the same, with some negative strides */
     TEST_ALL_LAYOUTS,                  /* number of those above */
     TEST_BROADCAST = TEST_ALL_LAYOUTS  /* some strides are 0: for tensors that are only read */
 } test_layout;
@@ -75,7 +76,7 @@ void test_array_set_i64(test_array *t, int64_t index, int64_t value);
 
 /* Fails the test if memory before, between or behind the elements was written. Does nothing if there is no tensor. */
 void test_array_check_gaps(const test_array *t, const char *text);
-/* Fails the test if anything was written since the copy was made. */
+/* Fails the test if any byte differs from a copy. */
 void test_array_check_unchanged(const test_array *t, const test_array *copy, const char *text);
 
 /* Whether it is a type of integers or bool. */
