@@ -196,12 +196,14 @@ static share share_of(const reference_attention *a, int64_t row, const double *v
     share s = {0, 0, 0};
     long double weighed = 0;
     for (int64_t e = 0; e < a->value_size; e++) {
-        s.value += (long double)g[e] * (long double)o[e];
-        s.size += fabsl((long double)g[e] * (long double)o[e]);
+        const long double own = (long double)g[e] * (long double)o[e];
+        s.value += own;
+        s.size += whole ? 0 : fabsl(own);
         for (int64_t j = 0; j < a->keys && (a->rounding.weights > 0 || whole); j++) {
             const long double product =
                 (long double)g[e] * (long double)v[j * a->value_size + e] * a->weight[j] * dropout_factor(a, row, j);
             weighed += product;
+            s.size += whole ? fabsl(product) : 0; /* terms of different signs may cancel in the output */
             s.error += (long double)a->rounding.weights * fabsl(product);
         }
     }

@@ -21,11 +21,13 @@ typedef struct number {
     long double re, im, scale;
 } number;
 
-/* What is contracted: by an expression, or as a chain of matrices; `power`: the first tensor so often. */
+/* What is contracted: by an expression, or as a chain of matrices; `power`: the first tensor so often. `roundings`: of
+ * the sum of an element, in one step; 0: any. */
 typedef struct inputs {
     const char *expression;
     int count, power;
     const DLTensor *const *tensors;
+    double roundings;
 } inputs;
 
 /* An operand, or an intermediate result. */
@@ -76,7 +78,7 @@ static number element_of(const factor *f, int64_t at) {
     }
     const double *e = f->data + at * f->parts;
     long double im = f->parts == 2 ? e[1] : 0;
-    return (number){e[0], im, f->parts == 2 ? hypotl(e[0], im) : fabsl((long double)e[0])};
+    return (number){e[0], im, f->parts == 2 ? sqrtl((long double)e[0] * e[0] + im * im) : fabsl((long double)e[0])};
 }
 
 static void add_product(const loops *l, int64_t x, int64_t y, int64_t at) {
@@ -449,10 +451,12 @@ static void release(contraction *c) {
 
 /* Turns the sums of absolute values into errors. The library may contract in another order, with other sums; each step
  * may round its result to the type. */
-static void bound_values(const contraction *c, reference *made, bp_dtype dtype) {
+static void bound_values(const contraction *c, const inputs *in, reference *made, bp_dtype dtype) {
     const bool f64 = dtype == BP_F64 || dtype == BP_C128;
     const double unit = reference_unit(dtype), largest = dtype == BP_F16 ? 65504 : f64 ? DBL_MAX : (double)FLT_MAX;
-    const double sums = 4 * ((double)made->terms + 4) * reference_sum_unit(dtype) / unit, steps = 2 * c->step_count + 1;
+    const bool any = in->roundings == 0;
+    const double sums = (any ? 4 * ((double)made->terms + 4) : in->roundings) * reference_sum_unit(dtype) / unit;
+    const double steps = any ? 2 * c->step_count + 1 : 0;
     int64_t known = 0;
     if (unit == 0) {
         return;
@@ -479,7 +483,7 @@ static bp_status compute_contraction(contraction *c, const inputs *in, reference
     status = status == BP_OK && feasible ? choose_part(c, &feasible) : status;
     status = status == BP_OK && feasible ? compute(c, made, out) : status;
     if (status == BP_OK && feasible) {
-        bound_values(c, made, bp_dtype_from_dlpack(out->dtype));
+        bound_values(c, in, made, bp_dtype_from_dlpack(out->dtype));
     }
     return status;
 }
@@ -497,15 +501,20 @@ static bp_status add_contraction(reference_results *made, const inputs *in, cons
 
 bp_status reference_of_einsum(reference_results *made, const char *expression, int count,
                               const DLTensor *const *operands, const DLTensor *out) {
-    return add_contraction(made, &(inputs){expression, count, 0, operands}, out);
+    return add_contraction(made, &(inputs){expression, count, 0, operands, 0}, out);
+}
+
+bp_status reference_of_sums(reference_results *made, const char *expression, int count, const DLTensor *const *operands,
+                            double roundings, const DLTensor *out) {
+    return add_contraction(made, &(inputs){expression, count, 0, operands, roundings}, out);
 }
 
 bp_status reference_of_multi_dot(reference_results *made, int count, const DLTensor *const *tensors,
                                  const DLTensor *out) {
-    return add_contraction(made, &(inputs){NULL, count, 0, tensors}, out);
+    return add_contraction(made, &(inputs){NULL, count, 0, tensors, 0}, out);
 }
 
 bp_status reference_of_matrix_power(reference_results *made, const DLTensor *a, int64_t n, const DLTensor *out) {
     *made = (reference_results){.count = 0};
-    return n > 0 && n < MOST_STEPS ? add_contraction(made, &(inputs){NULL, 1, (int)n, &a}, out) : BP_OK;
+    return n > 0 && n < MOST_STEPS ? add_contraction(made, &(inputs){NULL, 1, (int)n, &a, 0}, out) : BP_OK;
 }

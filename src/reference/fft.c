@@ -1,4 +1,5 @@
-/* fft.c - computes Fourier transforms, each element directly from the definition in long double.
+/* fft.c - computes Fourier transforms from the definition in long double: each element directly, or all elements of
+ * transforms in several dimensions one dimension after the other.
  *
  * The error of all elements of a fast transform together is at most a multiple of log2(n) units of rounding of all of
  * them (Higham, Accuracy and Stability of Numerical Algorithms, theorem 24.2), and a rounding of a step is spread
@@ -30,22 +31,32 @@ typedef struct total {
     long double re, im, square;
 } total;
 
-/* Adds the elements of one line along the last axis, each times `turn` and the factor of its own index. */
+static int64_t next_phase(const axis *a, int64_t phase) {
+    phase += a->out_index;
+    return phase >= a->n ? phase - a->n : phase;
+}
+
+/* Of a real result's spectrum one half is given. The other one is its mirror image: returns how often an element of the
+ * last axis counts. */
+static long double weight_of(const transform *t, int64_t j) {
+    return t->to_real && j > 0 && 2 * j < t->axes[t->ndim - 1].n ? 2 : 1;
+}
+
+/* Adds the elements of one line along the last axis, each times the factor of its own index, and all times `turn`. */
 static void add_line(const transform *t, int64_t offset, const long double turn[2], total *sum) {
     const axis *a = &t->axes[t->ndim - 1];
-    int64_t phase = 0;
-    for (int64_t j = 0; j < a->given; j++) {
+    long double re = 0, im = 0;
+    for (int64_t j = 0, phase = 0; j < a->given; j++, phase = next_phase(a, phase)) {
         const double *element = t->in.data + (offset + j * a->in_stride) * t->in.parts;
-        long double x = element[0], y = t->in.parts == 2 ? element[1] : 0;
-        /* Of a real result's spectrum one half is given. The other one is its mirror image. */
-        long double weight = t->to_real && j > 0 && 2 * j < a->n ? 2 : 1;
-        long double c = a->turns[2 * phase], s = a->turns[2 * phase + 1];
-        long double re = weight * (turn[0] * c - turn[1] * s), im = weight * (turn[0] * s + turn[1] * c);
-        sum->re += re * x - im * y;
-        sum->im += re * y + im * x;
-        sum->square += weight * weight * (x * x + y * y);
-        phase = (phase + a->out_index) % a->n;
+        const long double weight = weight_of(t, j);
+        const long double x = weight * element[0], y = t->in.parts == 2 ? weight * element[1] : 0;
+        const long double c = a->turns[2 * phase], s = a->turns[2 * phase + 1];
+        re += c * x - s * y;
+        im += c * y + s * x;
+        sum->square += x * x + y * y;
     }
+    sum->re += turn[0] * re - turn[1] * im;
+    sum->im += turn[0] * im + turn[1] * re;
 }
 
 /* Without a dimension, the element itself is added. */
@@ -67,7 +78,7 @@ static void add_axis(const transform *t, int which, int64_t offset, const long d
     }
     const axis *a = &t->axes[which];
     int64_t phase = 0;
-    for (int64_t j = 0; j < a->given; j++, phase = (phase + a->out_index) % a->n) {
+    for (int64_t j = 0; j < a->given; j++, phase = next_phase(a, phase)) {
         const long double *next = &a->turns[2 * phase];
         long double both[2] = {turn[0] * next[0] - turn[1] * next[1], turn[0] * next[1] + turn[1] * next[0]};
         add_axis(t, which + 1, offset + j * a->in_stride, both, sum);
@@ -149,19 +160,16 @@ static int64_t locate(transform *t, const bp_fft_call *call, const DLTensor *in,
     return offset;
 }
 
-/* Sets an element with 8 (log2(n) + 4) units of rounding of its terms. Nothing is known if a partial sum may overflow.
- */
-static bool set_element(transform *t, const bp_fft_call *call, const DLTensor *in, const DLTensor *out,
-                        reference_value *value) {
+/* Sets an element with 8 (log2(n) + 4) units of rounding of its terms. Returns false if nothing is known because a
+ * partial sum may overflow. */
+static bool set_element(const transform *t, const DLTensor *out, const total *sum, reference_value *value) {
     const bp_dtype dtype = bp_dtype_from_dlpack(out->dtype);
     const bool f64 = dtype == BP_F64 || dtype == BP_C128;
     long double points = 1;
-    total sum = {0, 0, 0};
     for (int i = 0; i < t->ndim; i++) {
         points *= (long double)t->axes[i].n;
     }
-    add_axis(t, 0, locate(t, call, in, out, value->index), (const long double[]){1, 0}, &sum);
-    const long double norm = sqrtl(sum.square), re = t->scale * sum.re, im = t->to_real ? 0 : t->scale * sum.im;
+    const long double norm = sqrtl(sum->square), re = t->scale * sum->re, im = t->to_real ? 0 : t->scale * sum->im;
     value->re = (double)re;
     value->im = (double)im;
     value->scale = (double)((fabsl(re) + fabsl(im)) * (f64 ? 2 : 1) + 8 * (log2l(points) + 4) * t->scale * norm);
@@ -169,25 +177,107 @@ static bool set_element(transform *t, const bp_fft_call *call, const DLTensor *i
     return !isfinite(norm) || norm * sqrtl(points) * 4 < largest;
 }
 
+/* ---- One dimension after the other ---- */
+
+static int64_t product_of(const int64_t *sizes, int from, int to) {
+    int64_t product = 1;
+    for (int d = from; d < to; d++) {
+        product *= sizes[d];
+    }
+    return product;
+}
+
+/* Returns the sum for one element of a line: the element `a->out_index` along the axis. */
+static total sum_line(const transform *t, const axis *a, const total *line, int64_t step) {
+    const bool last = a == &t->axes[t->ndim - 1];
+    total sum = {0, 0, 0};
+    for (int64_t j = 0, phase = 0; j < a->given; j++, phase = next_phase(a, phase)) {
+        const total *x = &line[j * step];
+        const long double weight = last ? weight_of(t, j) : 1;
+        const long double c = weight * a->turns[2 * phase], s = weight * a->turns[2 * phase + 1];
+        sum.re += c * x->re - s * x->im;
+        sum.im += c * x->im + s * x->re;
+        sum.square += weight * weight * x->square;
+    }
+    return sum;
+}
+
+/* Transforms dimension `dim`, whose size becomes `size`. */
+static bp_status transform_dimension(transform *t, axis *a, int ndim, int dim, int64_t size, int64_t *shape,
+                                     total **values) {
+    const int64_t outer = product_of(shape, 0, dim), inner = product_of(shape, dim + 1, ndim);
+    total *made = malloc((size_t)(outer * size * inner + 1) * sizeof *made);
+    for (int64_t i = 0; made && i < outer * size * inner; i++) {
+        a->out_index = i / inner % size;
+        made[i] = sum_line(t, a, *values + i / inner / size * shape[dim] * inner + i % inner, inner);
+    }
+    free(*values);
+    *values = made;
+    shape[dim] = size;
+    return made ? BP_OK : BP_E_NO_MEMORY;
+}
+
+/* Sets the sums of all elements of the result. */
+static bp_status transform_all(transform *t, const bp_fft_call *call, const DLTensor *in, const DLTensor *out,
+                               total **values) {
+    int64_t shape[BP_MAX_NDIM];
+    memcpy(shape, in->shape, (size_t)in->ndim * sizeof *shape);
+    *values = malloc((size_t)(t->in.count + 1) * sizeof **values);
+    for (int64_t i = 0; *values && i < t->in.count; i++) {
+        add_element(t, i, &(*values)[i]);
+    }
+    bp_status status = *values ? BP_OK : BP_E_NO_MEMORY;
+    for (int i = 0; status == BP_OK && i < t->ndim; i++) {
+        const int dim = dimension(call, in->ndim, t->ndim, i);
+        status = transform_dimension(t, &t->axes[i], in->ndim, dim, out->shape[dim], shape, values);
+    }
+    return status;
+}
+
+/* Sets the values of `made`, and removes each value about which nothing is known. */
+static bp_status set_values(transform *t, const bp_fft_call *call, const DLTensor *in, const DLTensor *out,
+                            reference *made) {
+    total *all = NULL;
+    int64_t known = 0;
+    const bool whole = t->ndim > 1 && made->count == made->total;
+    bp_status status = whole ? transform_all(t, call, in, out, &all) : BP_OK;
+    for (int64_t i = 0; status == BP_OK && i < made->count; i++) {
+        reference_value value = {.index = made->values[i].index};
+        total sum = {0, 0, 0};
+        if (!whole) {
+            add_axis(t, 0, locate(t, call, in, out, value.index), (const long double[]){1, 0}, &sum);
+        }
+        const bool bounded = set_element(t, out, whole ? &all[i] : &sum, &value);
+        made->values[known] = value;
+        known += bounded;
+    }
+    made->count = known;
+    free(all);
+    return status;
+}
+
+/* Chooses the elements that are computed: all, if they are affordable one dimension after the other, else some. */
+static bp_status choose_elements(const transform *t, const DLTensor *out, reference *made) {
+    int64_t points = 1, sum = 0;
+    for (int i = 0; i < t->ndim; i++) {
+        points *= t->axes[i].given > 0 ? t->axes[i].given : 1;
+        sum += t->axes[i].given;
+    }
+    const bool whole = t->ndim > 1 && reference_count(out) <= REFERENCE_MOST_WORK / (4 * sum + 4);
+    const bp_status status = reference_begin(made, out, whole ? 1 : 4 * points, 16);
+    made->terms = 4 * points;
+    return status;
+}
+
 bp_status reference_of_fft(reference_results *made, const bp_fft_call *call, const DLTensor *input,
                            const DLTensor *output) {
     transform t = {.ndim = 0};
-    int64_t elements = 1, known = 0;
     *made = (reference_results){.count = 1, .of = {{.name = "output", .tensor = output}}};
     reference *values = &made->of[0].values;
     bp_status status = open_transform(&t, call, input, output);
-    for (int i = 0; i < t.ndim; i++) {
-        elements *= t.axes[i].given > 0 ? t.axes[i].given : 1;
-    }
-    status = status == BP_OK ? reference_begin(values, output, 4 * elements, 16) : status;
+    status = status == BP_OK ? choose_elements(&t, output, values) : status;
     values->bounded = true;
-    for (int64_t i = 0; status == BP_OK && i < values->count; i++) {
-        reference_value value = {.index = values->values[i].index};
-        const bool bounded = set_element(&t, call, input, output, &value);
-        values->values[known] = value;
-        known += bounded;
-    }
-    values->count = known;
+    status = status == BP_OK ? set_values(&t, call, input, output, values) : status;
     for (int i = 0; i < t.ndim; i++) {
         free(t.axes[i].turns);
     }

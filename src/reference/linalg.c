@@ -80,7 +80,7 @@ static const rule rules[] = {
     {BP_OP_LSTSQ, "ABX", "A' A X = A' B", NULL},
     {BP_OP_LDL_FACTOR, "AFP", "L D L' = A", NULL},
     {BP_OP_LDL_SOLVE, "FPBX", "L D L' X = B", NULL},
-    {BP_OP_PINV, "AX", "X A X = X, A X A = A", NULL},
+    {BP_OP_PINV, "AX", "X A X = X, A X A = A, A X = X' A', X A = A' X'", NULL},
 };
 
 /* The variants of these: the upper factor, R alone, the conjugate transpose of A, a tolerance that changes A. */
@@ -96,7 +96,7 @@ static const char *equations_of(const rule *r, const bp_linalg_call *call) {
     case BP_OP_QR:
         return call->mode == BP_QR_R ? "R' R = A' A" : r->equations;
     case BP_OP_PINV:
-        return call->rtol || call->atol ? "X A X = X" : r->equations;
+        return call->rtol || call->atol ? "X A X = X, A X = X' A', X A = A' X'" : r->equations;
     case BP_OP_LSTSQ:
         return call->rtol ? NULL : r->equations;
     case BP_OP_LU_SOLVE:
@@ -563,10 +563,13 @@ bp_status reference_linalg_error(const bp_linalg_call *call, double *error) {
 }
 
 double reference_linalg_bound(const bp_linalg_call *call) {
+    const rule *r = rule_of(call);
+    const char *letters = r ? r->letters : "";
     int64_t most = 1;
-    const DLTensor *t;
-    for (int i = 0; (t = reference_linalg_operand(call, i)); i++) {
-        for (int d = t->ndim > 2 ? t->ndim - 2 : 0; d < t->ndim; d++) {
+    for (int i = 0; letters[i]; i++) {
+        const DLTensor *t = reference_linalg_operand(call, i);
+        const int rank = is_vector(call, letters[i]) ? 1 : 2;
+        for (int d = t ? t->ndim - rank : 0; t && d < t->ndim; d++) {
             most = t->shape[d] > most ? t->shape[d] : most;
         }
     }

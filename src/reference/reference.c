@@ -283,6 +283,12 @@ static bp_status count_different(const reference *made, const DLTensor *result, 
     return status;
 }
 
+/* An infinite scale is a bound that is out of range. */
+static double relative_error(double apart, double scale) {
+    const double known = isfinite(scale) ? apart / scale : 0;
+    return scale > 0 && isfinite(apart) ? known : HUGE_VAL;
+}
+
 bp_status reference_error(const reference *made, const DLTensor *result, double *error) {
     if (made->measure == REFERENCE_WHOLE) {
         return count_different(made, result, error);
@@ -305,8 +311,7 @@ bp_status reference_error(const reference *made, const DLTensor *result, double 
         /* Allows the absolute error of subnormal results. */
         const bool exact = made->bounded && made->tiny == 0 && value->scale == 0;
         if (apart > (exact ? 0 : made->tiny + (double)(made->terms + 1) * limits.smallest)) {
-            double relative = value->scale > 0 && isfinite(value->scale) ? apart / value->scale : HUGE_VAL;
-            *error = relative > *error ? relative : *error;
+            *error = fmax(*error, relative_error(apart, value->scale));
         }
     }
     wide_free(&got);

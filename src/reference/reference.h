@@ -17,7 +17,7 @@ typedef struct reference_value {
     double re, im;
     int64_t whole; /* the element, if the reference is REFERENCE_WHOLE */
     double scale;  /* of products: sum of |a| |b| over the terms; rounding errors are proportional to it; of
-                    * REFERENCE_WHOLE: how much larger a right element may be, usually 0 */
+                    * REFERENCE_WHOLE: how much larger a right element may be, usually 0; infinite: nothing is known */
 } reference_value;
 
 /* A number, and how far rounding may move it. An error below 0: not at all, also not to its type. One that is not

@@ -68,6 +68,10 @@ BP_CALL_MAP(X)
 /* A large result is computed in part, and one that is not affordable not at all; nor is a power below 1. */
 bp_status reference_of_einsum(reference_results *made, const char *expression, int count,
                               const DLTensor *const *operands, const DLTensor *out);
+/* The same for one step, a sum of products of one or two operands: an element's sum has at most so many roundings,
+ * which is a lower bound if it is split. */
+bp_status reference_of_sums(reference_results *made, const char *expression, int count, const DLTensor *const *operands,
+                            double roundings, const DLTensor *out);
 bp_status reference_of_multi_dot(reference_results *made, int count, const DLTensor *const *tensors,
                                  const DLTensor *out);
 bp_status reference_of_matrix_power(reference_results *made, const DLTensor *a, int64_t n, const DLTensor *out);

@@ -11,7 +11,7 @@ static bool is_reduced(const bp_linalg_call *call, int ndim, int dim) {
             return true;
         }
     }
-    return call->axis_count == 0;
+    return !call->axes;
 }
 
 static long double magnitude(const wide_tensor *a, int64_t at) {

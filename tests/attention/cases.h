@@ -2,7 +2,7 @@
 #ifndef BP_TESTS_ATTENTION_CASES_H
 #define BP_TESTS_ATTENTION_CASES_H
 
-#include "support/strided.h"
+#include "support/arrays.h"
 
 typedef enum attention_mask { ATTENTION_NO_MASK, ATTENTION_BOOL, ATTENTION_F32, ATTENTION_OWN } attention_mask;
 
@@ -23,7 +23,7 @@ typedef struct attention_shape {
 typedef struct attention_case {
     attention_shape shape;
     bp_attention_call call;
-    strided_tensor tensor[BP_ATTENTION_TENSORS];
+    test_array tensor[BP_ATTENTION_TENSORS];
     int64_t seed[2];
     double weight_error; /* relative, of each weight that the kernel rounds before it is multiplied by values */
     bool rounds;         /* the kernel rounds query, key and value to bf16, from f32 */

@@ -16,30 +16,30 @@
 enum { MOST_WORK = 10000000 };
 
 static int64_t length(void) {
-    switch (strided_between(0, 5)) {
+    switch (test_array_between(0, 5)) {
     case 0:
-        return strided_between(1, 4);
+        return test_array_between(1, 4);
     case 1:
-        return strided_between(5, 40);
+        return test_array_between(5, 40);
     case 2:
-        return strided_between(120, 140);
+        return test_array_between(120, 140);
     case 3:
-        return strided_between(250, 300);
+        return test_array_between(250, 300);
     default:
-        return strided_between(1, 70);
+        return test_array_between(1, 70);
     }
 }
 
 static int64_t width(void) {
-    switch (strided_between(0, 5)) {
+    switch (test_array_between(0, 5)) {
     case 0:
-        return strided_between(1, 9);
+        return test_array_between(1, 9);
     case 1:
-        return strided_between(60, 70);
+        return test_array_between(60, 70);
     case 2:
-        return strided_between(0, 2) ? 64 : strided_between(127, 256);
+        return test_array_between(0, 2) ? 64 : test_array_between(127, 256);
     default:
-        return strided_between(1, 40);
+        return test_array_between(1, 40);
     }
 }
 
@@ -53,20 +53,20 @@ static int64_t items_work(const attention_shape *s) {
 
 attention_shape attention_any(bp_dtype dtype) {
     attention_shape s = {.dtype = dtype,
-                         .batch_ndim = (int)strided_between(0, 3),
+                         .batch_ndim = (int)test_array_between(0, 3),
                          .queries = length(),
                          .keys = length(),
                          .size = width(),
                          .value_size = width(),
-                         .broadcast = strided_between(0, 3) == 0,
-                         .logsumexp = strided_between(0, 1),
-                         .compact = strided_between(0, 1)};
+                         .broadcast = test_array_between(0, 3) == 0,
+                         .logsumexp = test_array_between(0, 1),
+                         .compact = test_array_between(0, 1)};
     for (int d = 0; d < s.batch_ndim; d++) {
-        s.batch[d] = strided_between(1, 3);
+        s.batch[d] = test_array_between(1, 3);
     }
-    if (s.batch_ndim > 0 && strided_between(0, 3) == 0) {
+    if (s.batch_ndim > 0 && test_array_between(0, 3) == 0) {
         static const int64_t heads[][3] = {{4, 2, 2}, {4, 1, 1}, {6, 3, 3}, {8, 2, 4}, {4, 4, 1}, {3, 1, 3}};
-        const int64_t *of = heads[strided_between(0, 5)];
+        const int64_t *of = heads[test_array_between(0, 5)];
         s.batch[s.batch_ndim - 1] = of[0];
         s.key_heads = of[1];
         s.value_heads = of[2];
@@ -75,11 +75,15 @@ attention_shape attention_any(bp_dtype dtype) {
     while (items_work(&s) > MOST_WORK) { /* the reference takes about a nanosecond for each */
         *(s.queries > s.keys ? &s.queries : &s.keys) /= 2;
     }
-    s.causal = strided_between(0, 3) == 0;
-    s.mask = s.causal || strided_between(0, 1) ? ATTENTION_NO_MASK : (attention_mask)strided_between(1, 3);
-    s.dropout = strided_between(0, 5) ? 0 : strided_between(0, 4) ? 0.3 : 1;
-    s.scale = strided_between(0, 3) ? 0 : strided_number();
+    s.causal = test_array_between(0, 3) == 0;
+    s.mask = s.causal || test_array_between(0, 1) ? ATTENTION_NO_MASK : (attention_mask)test_array_between(1, 3);
+    s.dropout = test_array_between(0, 5) ? 0 : test_array_between(0, 4) ? 0.3 : 1;
+    s.scale = test_array_between(0, 3) ? 0 : test_array_uniform();
     return s;
+}
+
+static test_layout layout_of(const attention_case *c) {
+    return c->shape.compact ? TEST_COMPACT : TEST_SCATTERED;
 }
 
 static void make_matrix(attention_case *c, bp_attention_tensor which, bp_dtype dtype, int64_t heads, int64_t rows,
@@ -88,14 +92,14 @@ static void make_matrix(attention_case *c, bp_attention_tensor which, bp_dtype d
     int64_t shape[8];
     int ndim = 0;
     /* Leading dimensions of size 1 may be left out. */
-    bool leading = broadcast && strided_next() % 3 == 0;
+    bool leading = broadcast && test_array_next() % 3 == 0;
     for (int d = 0; d < s->batch_ndim; d++) {
         const int64_t size = d == s->batch_ndim - 1 && heads ? heads : s->batch[d];
-        if (leading && strided_next() % 2) {
+        if (leading && test_array_next() % 2) {
             continue;
         }
         leading = false;
-        shape[ndim++] = broadcast && strided_next() % 2 ? 1 : size;
+        shape[ndim++] = broadcast && test_array_next() % 2 ? 1 : size;
     }
     if (rows >= 0) {
         shape[ndim++] = rows;
@@ -103,7 +107,7 @@ static void make_matrix(attention_case *c, bp_attention_tensor which, bp_dtype d
     if (columns >= 0) {
         shape[ndim++] = columns;
     }
-    strided_make(&c->tensor[which], dtype, ndim, shape, s->compact);
+    test_array_make(&c->tensor[which], dtype, ndim, shape, layout_of(c));
 }
 
 static DLTensor *tensor_of(attention_case *c, bp_attention_tensor which) {
@@ -114,17 +118,17 @@ static DLTensor *tensor_of(attention_case *c, bp_attention_tensor which) {
 static void make_mask(attention_case *c, int ndim, const int64_t *out) {
     const attention_shape *s = &c->shape;
     const bp_dtype dtypes[] = {BP_DTYPE_NONE, BP_BOOL, BP_F32, s->dtype};
-    strided_tensor *mask = &c->tensor[BP_ATTENTION_MASK];
-    const int64_t rows = strided_between(0, 2) ? s->queries : 1, keys = strided_between(0, 3) ? s->keys : 1;
+    test_array *mask = &c->tensor[BP_ATTENTION_MASK];
+    const int64_t rows = test_array_between(0, 2) ? s->queries : 1, keys = test_array_between(0, 3) ? s->keys : 1;
     const attention_shape own = *s;
     memcpy(c->shape.batch, out, (size_t)ndim * sizeof *out);
     c->shape.batch_ndim = ndim;
-    make_matrix(c, BP_ATTENTION_MASK, dtypes[s->mask], 0, rows, keys, strided_between(0, 1));
+    make_matrix(c, BP_ATTENTION_MASK, dtypes[s->mask], 0, rows, keys, test_array_between(0, 1));
     c->shape = own;
-    const bool all = strided_between(0, 5) == 0;
-    for (int64_t i = 0; i < strided_elements(mask); i++) {
-        const bool open = !all && strided_next() % 4 != 0;
-        strided_put(mask, i, s->mask == ATTENTION_BOOL ? open : open ? 3 * strided_number() : -INFINITY);
+    const bool all = test_array_between(0, 5) == 0;
+    for (int64_t i = 0; i < test_array_count(mask); i++) {
+        const bool open = !all && test_array_next() % 4 != 0;
+        test_array_set(mask, i, s->mask == ATTENTION_BOOL ? open : open ? 3 * test_array_uniform() : -INFINITY);
     }
 }
 
@@ -152,15 +156,14 @@ void attention_begin(attention_case *c, const attention_shape *shape) {
     make_matrix(c, BP_ATTENTION_KEY, s->dtype, s->key_heads, s->keys, s->size, s->broadcast);
     make_matrix(c, BP_ATTENTION_VALUE, s->dtype, s->value_heads, s->keys, s->value_size, s->broadcast);
     for (int i = BP_ATTENTION_QUERY; i <= BP_ATTENTION_VALUE; i++) {
-        strided_fill(&c->tensor[i], 1.5);
+        test_array_fill(&c->tensor[i], 1.5);
     }
     if (s->dropout > 0) {
-        strided_make(&c->tensor[BP_ATTENTION_SEED], BP_I64, 1, (const int64_t[]){2}, false);
-        c->seed[0] = (int64_t)strided_next();
-        c->seed[1] = strided_between(0, 1000);
+        test_array_make(&c->tensor[BP_ATTENTION_SEED], BP_I64, 1, (const int64_t[]){2}, TEST_SCATTERED);
+        c->seed[0] = (int64_t)test_array_next();
+        c->seed[1] = test_array_between(0, 1000);
         for (int i = 0; i < 2; i++) {
-            memcpy(c->tensor[BP_ATTENTION_SEED].memory + 8 * strided_position(&c->tensor[BP_ATTENTION_SEED], i),
-                   &c->seed[i], 8);
+            test_array_set_i64(&c->tensor[BP_ATTENTION_SEED], i, c->seed[i]);
         }
     }
     c->call = (bp_attention_call){.struct_size = sizeof c->call,
@@ -177,9 +180,10 @@ void attention_begin(attention_case *c, const attention_shape *shape) {
     if (s->mask) {
         make_mask(c, ndim - 2, out);
     }
-    strided_make(&c->tensor[BP_ATTENTION_OUTPUT], dtype, ndim, out, s->compact);
+    test_array_make(&c->tensor[BP_ATTENTION_OUTPUT], dtype, ndim, out, layout_of(c));
     if (s->logsumexp) {
-        strided_make(&c->tensor[BP_ATTENTION_LOGSUMEXP], dtype == BP_F64 ? BP_F64 : BP_F32, ndim - 1, out, s->compact);
+        test_array_make(&c->tensor[BP_ATTENTION_LOGSUMEXP], dtype == BP_F64 ? BP_F64 : BP_F32, ndim - 1, out,
+                        layout_of(c));
     }
     connect(c);
     snprintf(c->text, sizeof c->text,
@@ -191,28 +195,27 @@ void attention_begin(attention_case *c, const attention_shape *shape) {
 }
 
 void attention_turn(attention_case *c) {
-    strided_tensor *output = &c->tensor[BP_ATTENTION_OUTPUT];
+    test_array *output = &c->tensor[BP_ATTENTION_OUTPUT];
     c->call.pass = BP_ATTENTION_BACKWARD;
-    strided_make(&c->tensor[BP_ATTENTION_OUTPUT_GRADIENT], c->shape.dtype, output->view.tensor.ndim, output->view.shape,
-                 c->shape.compact);
-    strided_fill(&c->tensor[BP_ATTENTION_OUTPUT_GRADIENT], 1);
+    test_array_make(&c->tensor[BP_ATTENTION_OUTPUT_GRADIENT], c->shape.dtype, output->view.tensor.ndim,
+                    output->view.shape, layout_of(c));
+    test_array_fill(&c->tensor[BP_ATTENTION_OUTPUT_GRADIENT], 1);
     for (int i = 0; i < 3; i++) {
-        const strided_tensor *of = &c->tensor[BP_ATTENTION_QUERY + i];
-        strided_make(&c->tensor[BP_ATTENTION_QUERY_GRADIENT + i], c->shape.dtype, of->view.tensor.ndim, of->view.shape,
-                     c->shape.compact);
+        const test_array *of = &c->tensor[BP_ATTENTION_QUERY + i];
+        test_array_make(&c->tensor[BP_ATTENTION_QUERY_GRADIENT + i], c->shape.dtype, of->view.tensor.ndim,
+                        of->view.shape, layout_of(c));
     }
-    const strided_tensor *mask = &c->tensor[BP_ATTENTION_MASK];
+    const test_array *mask = &c->tensor[BP_ATTENTION_MASK];
     if (mask->memory && mask->dtype != BP_BOOL) {
-        strided_make(&c->tensor[BP_ATTENTION_MASK_GRADIENT], mask->dtype, mask->view.tensor.ndim, mask->view.shape,
-                     c->shape.compact);
+        test_array_make(&c->tensor[BP_ATTENTION_MASK_GRADIENT], mask->dtype, mask->view.tensor.ndim, mask->view.shape,
+                        layout_of(c));
     }
     connect(c);
 }
 
 void attention_end(attention_case *c) {
     for (int i = 0; i < BP_ATTENTION_TENSORS; i++) {
-        free(c->tensor[i].memory);
-        free(c->tensor[i].used);
+        test_array_free(&c->tensor[i]);
     }
 }
 

@@ -61,16 +61,16 @@ void attention_reference(const attention_case *c, double *output) {
 
 static void compare_row(const attention_case *c, int64_t row, const reference_number *want,
                         const reference_number *logsumexp) {
-    const strided_tensor *output = &c->tensor[BP_ATTENTION_OUTPUT];
+    const test_array *output = &c->tensor[BP_ATTENTION_OUTPUT];
     for (int64_t e = 0; e < c->shape.value_size; e++) {
-        const double got = strided_get(output, row * c->shape.value_size + e);
+        const double got = test_array_get(output, row * c->shape.value_size + e);
         if (!agrees(got, &want[e], last_rounding(c->shape.dtype, &want[e]))) {
             fail_msg("%s: output %" PRId64 ",%" PRId64 " is %.9g; it must be %.9g, within %.3g", c->text, row, e, got,
                      (double)want[e].value, (double)want[e].error);
         }
     }
     if (c->shape.logsumexp) {
-        const double got = strided_get(&c->tensor[BP_ATTENTION_LOGSUMEXP], row);
+        const double got = test_array_get(&c->tensor[BP_ATTENTION_LOGSUMEXP], row);
         const double own = rounding(c->shape.dtype == BP_F64 ? BP_F64 : BP_F32);
         if (!agrees(got, logsumexp, isfinite(logsumexp->value) ? own * fabs((double)logsumexp->value) : 0)) {
             fail_msg("%s: logsumexp %" PRId64 " is %g; it must be %g", c->text, row, got, (double)logsumexp->value);
@@ -88,23 +88,23 @@ void attention_compare_output(const attention_case *c) {
     }
     free(want);
     reference_attention_close(a);
-    strided_check_gaps(&c->tensor[BP_ATTENTION_OUTPUT], c->text);
+    test_array_check_gaps(&c->tensor[BP_ATTENTION_OUTPUT], c->text);
     if (c->shape.logsumexp) {
-        strided_check_gaps(&c->tensor[BP_ATTENTION_LOGSUMEXP], c->text);
+        test_array_check_gaps(&c->tensor[BP_ATTENTION_LOGSUMEXP], c->text);
     }
 }
 
 static void compare_gradient(const attention_case *c, int which, const reference_number *want) {
     static const char *const names[REFERENCE_ATTENTION_GRADIENTS] = {"query", "key", "value", "mask"};
-    const strided_tensor *got = &c->tensor[BP_ATTENTION_QUERY_GRADIENT + which];
-    for (int64_t at = 0; at < strided_elements(got); at++) {
-        const double value = strided_get(got, at), last = last_rounding(got->dtype, &want[at]);
+    const test_array *got = &c->tensor[BP_ATTENTION_QUERY_GRADIENT + which];
+    for (int64_t at = 0; at < test_array_count(got); at++) {
+        const double value = test_array_get(got, at), last = last_rounding(got->dtype, &want[at]);
         if (!agrees(value, &want[at], last)) {
             fail_msg("%s: gradient by %s, element %" PRId64 ", is %.9g; it must be %.9g, within %.3g", c->text,
                      names[which], at, value, (double)want[at].value, (double)want[at].error + last);
         }
     }
-    strided_check_gaps(got, c->text);
+    test_array_check_gaps(got, c->text);
 }
 
 void attention_compare_gradients(const attention_case *c) {
@@ -112,7 +112,7 @@ void attention_compare_gradients(const attention_case *c) {
     reference_number *of[REFERENCE_ATTENTION_GRADIENTS] = {NULL};
     reference_attention *a = open_reference(c);
     for (int i = 0; i < count; i++) {
-        of[i] = reference_numbers(strided_elements(&c->tensor[BP_ATTENTION_QUERY + i]));
+        of[i] = reference_numbers(test_array_count(&c->tensor[BP_ATTENTION_QUERY + i]));
         assert_non_null(of[i]);
     }
     reference_attention_gradients(a, of);

@@ -27,41 +27,44 @@ static bool has_mask(attention_large kind) {
 }
 
 /* Small numbers, such that all scores are exact. */
-static void put_small(strided_tensor *t, double step) {
-    for (int64_t i = 0; i < strided_elements(t); i++) {
-        strided_put(t, i, (double)strided_between(-8, 8) * step);
+static void put_small(test_array *t, double step) {
+    for (int64_t i = 0; i < test_array_count(t); i++) {
+        test_array_set(t, i, (double)test_array_between(-8, 8) * step);
     }
 }
 
 /* Scores of 1.75 x 2^127 in f32 and bf16, of 1.75 x 2^1023 in f64: above the greatest number divided by log2(e). */
 static void put_large(attention_case *c, attention_large kind) {
     const bp_dtype dtype = c->shape.dtype;
-    strided_tensor *query = &c->tensor[BP_ATTENTION_QUERY], *key = &c->tensor[BP_ATTENTION_KEY];
+    test_array *query = &c->tensor[BP_ATTENTION_QUERY], *key = &c->tensor[BP_ATTENTION_KEY];
     const double q = dtype == BP_F16 ? 0x1p10 : dtype == BP_F64 ? 0x1p511 : 0x1p63;
     const double k = dtype == BP_F16 ? 0x1.cp15 : (dtype == BP_F64 ? 0x1.cp512 : 0x1.cp64) / c->call.scale;
     static const double mixed[] = {-1, 0.75, 1, 0, 0x1p-10, 0.5};
     put_small(query, 0);
     put_small(key, 0);
     for (int64_t row = 0; row < c->shape.queries; row++) {
-        strided_put(query, row * SIZE, kind == ATTENTION_MIXED && row % 2 ? -q : q);
+        test_array_set(query, row * SIZE, kind == ATTENTION_MIXED && row % 2 ? -q : q);
     }
     for (int64_t row = 0; row < c->shape.keys; row++) {
-        strided_put(key, row * SIZE, k * (kind == ATTENTION_MIXED ? mixed[row % 6] : kind == ATTENTION_LOW ? -1 : 1));
+        test_array_set(key, row * SIZE,
+                       k * (kind == ATTENTION_MIXED ? mixed[row % 6]
+                            : kind == ATTENTION_LOW ? -1
+                                                    : 1));
     }
 }
 
 /* Padding: all rows, or every second one, have the lowest number for all keys; others have it for some. */
 static void put_mask(attention_case *c, attention_large kind) {
-    strided_tensor *mask = &c->tensor[BP_ATTENTION_MASK];
+    test_array *mask = &c->tensor[BP_ATTENTION_MASK];
     const int64_t columns = mask->view.shape[mask->view.tensor.ndim - 1];
-    for (int64_t i = 0; i < strided_elements(mask); i++) {
-        const bool padded = kind == ATTENTION_PADDED || i / columns % 2 == 0 || strided_between(0, 2) == 0;
-        strided_put(mask, i, padded ? lowest(mask->dtype) : 0.25 * (double)strided_between(-4, 4));
+    for (int64_t i = 0; i < test_array_count(mask); i++) {
+        const bool padded = kind == ATTENTION_PADDED || i / columns % 2 == 0 || test_array_between(0, 2) == 0;
+        test_array_set(mask, i, padded ? lowest(mask->dtype) : 0.25 * (double)test_array_between(-4, 4));
     }
 }
 
 void attention_begin_large(attention_case *c, attention_large kind, bp_dtype dtype, int64_t queries, int64_t keys) {
-    const bool causal = !has_mask(kind) && strided_between(0, 1);
+    const bool causal = !has_mask(kind) && test_array_between(0, 1);
     const attention_shape shape = {.dtype = dtype,
                                    .queries = queries,
                                    .keys = keys,
@@ -105,12 +108,12 @@ static long double rounded(const attention_case *c, long double x) {
 }
 
 static double get(const attention_case *c, int which, int64_t index) {
-    return strided_get(&c->tensor[which], index);
+    return test_array_get(&c->tensor[which], index);
 }
 
 /* Index in the mask of a row's key, or -1. */
 static int64_t mask_index(const attention_case *c, int64_t row, int64_t key) {
-    const strided_tensor *mask = &c->tensor[BP_ATTENTION_MASK];
+    const test_array *mask = &c->tensor[BP_ATTENTION_MASK];
     if (!mask->memory) {
         return -1;
     }
@@ -233,7 +236,7 @@ void attention_compare_large_gradients(const attention_case *c) {
     sums of[GRADIENTS] = {{NULL, NULL}};
     assert_non_null(weight);
     for (int i = 0; i < count; i++) {
-        const size_t elements = (size_t)strided_elements(&c->tensor[BP_ATTENTION_QUERY + i]);
+        const size_t elements = (size_t)test_array_count(&c->tensor[BP_ATTENTION_QUERY + i]);
         of[i] = (sums){calloc(elements, sizeof(long double)), calloc(elements, sizeof(long double))};
         assert_true(of[i].value && of[i].size);
     }
@@ -242,7 +245,7 @@ void attention_compare_large_gradients(const attention_case *c) {
     }
     for (int i = 0; i < count; i++) {
         const bp_dtype dtype = c->tensor[BP_ATTENTION_QUERY + i].dtype;
-        for (int64_t e = 0; e < strided_elements(&c->tensor[BP_ATTENTION_QUERY + i]); e++) {
+        for (int64_t e = 0; e < test_array_count(&c->tensor[BP_ATTENTION_QUERY + i]); e++) {
             const double bound = (double)(of[i].size[e] + epsilon(dtype) * fabsl(of[i].value[e])) + least(dtype);
             compare(c, names[i], e, get(c, BP_ATTENTION_QUERY_GRADIENT + i, e), of[i].value[e], bound);
         }

@@ -62,7 +62,7 @@ static void outputs_equal_the_reference(void **state) {
     const char *sanitizers = getenv("TESTED_SANITIZERS");
     const int cases = (sanitizers && *sanitizers) || getenv("TESTED_EMULATED") ? 20 : 200;
     (void)state;
-    strided_random = 21;
+    test_array_random = 21;
     for (int i = 0; i < cases; i++) {
         const attention_shape shape = attention_any(dtypes[i % 2]);
         run_and_compare(&shape);
@@ -75,7 +75,7 @@ static void edges_of_blocks(void **state) {
                          keys[] = {1, 2, 3, 11, 12, 13, 127, 128, 129, 255, 256, 257},
                          sizes[] = {1, 2, 3, 11, 12, 13, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 129, 255, 256};
     (void)state;
-    strided_random = 22;
+    test_array_random = 22;
     for (size_t i = 0; i < COUNT(keys) * COUNT(sizes); i++) {
         const attention_shape shape = {.dtype = dtypes[i / 2 % 2],
                                        .queries = queries[i % COUNT(queries)],
@@ -93,17 +93,17 @@ static void edges_of_blocks(void **state) {
 
 static void each_mask(void **state) {
     (void)state;
-    strided_random = 23;
+    test_array_random = 23;
     for (int i = 0; i < 24; i++) {
         const attention_shape shape = {.dtype = dtypes[i / 4 % 2],
                                        .batch_ndim = 2,
                                        .batch = {2, 4},
                                        .key_heads = i % 2 ? 2 : 0,
                                        .value_heads = i % 2 ? 1 : 0,
-                                       .queries = strided_between(1, 40),
-                                       .keys = strided_between(1, 150),
-                                       .size = strided_between(1, 20),
-                                       .value_size = strided_between(1, 20),
+                                       .queries = test_array_between(1, 40),
+                                       .keys = test_array_between(1, 150),
+                                       .size = test_array_between(1, 20),
+                                       .value_size = test_array_between(1, 20),
                                        .broadcast = i % 4 == 0,
                                        .mask = (attention_mask)(i % 4),
                                        .dropout = i % 3 ? 0 : 0.4,
@@ -114,15 +114,15 @@ static void each_mask(void **state) {
 
 static void long_keys_are_merged(void **state) {
     (void)state;
-    strided_random = 24;
+    test_array_random = 24;
     for (int i = 0; i < 8; i++) {
         const attention_shape shape = {.dtype = dtypes[i / 4],
                                        .batch_ndim = 1,
                                        .batch = {2},
                                        .queries = i % 2 ? 3 : 35,
-                                       .keys = strided_between(1024, 1700),
-                                       .size = strided_between(1, 9),
-                                       .value_size = strided_between(1, 9),
+                                       .keys = test_array_between(1024, 1700),
+                                       .size = test_array_between(1, 9),
+                                       .value_size = test_array_between(1, 9),
                                        .causal = i % 4 == 3,
                                        .logsumexp = true};
         run_and_compare(&shape);
@@ -133,22 +133,22 @@ static void long_keys_are_merged(void **state) {
 static void special_values_reach_the_output(void **state) {
     static const double values[] = {NAN, INFINITY, -INFINITY};
     (void)state;
-    strided_random = 25;
+    test_array_random = 25;
     for (int i = 0; i < 144; i++) {
         const int which = i / 3 % 4;
         attention_case c;
         const attention_shape shape = {.dtype = dtypes[i / 12 % 2],
                                        .batch_ndim = 1,
                                        .batch = {2},
-                                       .queries = strided_between(1, 40),
-                                       .keys = strided_between(1, 150),
-                                       .size = strided_between(1, 9),
-                                       .value_size = strided_between(1, 9),
+                                       .queries = test_array_between(1, 40),
+                                       .keys = test_array_between(1, 150),
+                                       .size = test_array_between(1, 9),
+                                       .value_size = test_array_between(1, 9),
                                        .mask = which == 3 ? ATTENTION_OWN : ATTENTION_NO_MASK,
                                        .logsumexp = true};
         attention_begin(&c, &shape);
-        strided_tensor *t = &c.tensor[which == 3 ? BP_ATTENTION_MASK : BP_ATTENTION_QUERY + which];
-        strided_put(t, strided_between(0, strided_elements(t) - 1), values[i % 3]);
+        test_array *t = &c.tensor[which == 3 ? BP_ATTENTION_MASK : BP_ATTENTION_QUERY + which];
+        test_array_set(t, test_array_between(0, test_array_count(t) - 1), values[i % 3]);
         run(&c);
         attention_compare_output(&c);
         attention_end(&c);
@@ -159,7 +159,7 @@ static void special_values_reach_the_output(void **state) {
 static void large_scores_are_weighed(void **state) {
     static const int64_t queries[] = {1, 3, 35}, keys[] = {12, 131, 1030, 1};
     (void)state;
-    strided_random = 30;
+    test_array_random = 30;
     for (int i = 0; i < ATTENTION_LARGE_KINDS * 4 * 2; i++) {
         const int size = i / ATTENTION_LARGE_KINDS % 4;
         attention_case c;
@@ -175,7 +175,7 @@ static void large_scores_are_weighed(void **state) {
 static void excluded_rows_are_zero(void **state) {
     enum { QUERIES = 70, KEYS = 131, COLUMNS = 7, ROW = 33 };
     (void)state;
-    strided_random = 26;
+    test_array_random = 26;
     attention_case c;
     attention_shape shape = {.dtype = BP_BF16,
                              .queries = QUERIES,
@@ -186,20 +186,20 @@ static void excluded_rows_are_zero(void **state) {
                              .logsumexp = true};
     do { /* until the mask has all its rows and columns */
         attention_begin(&c, &shape);
-        if (strided_elements(&c.tensor[BP_ATTENTION_MASK]) == QUERIES * KEYS) {
+        if (test_array_count(&c.tensor[BP_ATTENTION_MASK]) == QUERIES * KEYS) {
             break;
         }
         attention_end(&c);
     } while (true);
     for (int64_t k = 0; k < KEYS; k++) {
-        strided_put(&c.tensor[BP_ATTENTION_MASK], ROW * KEYS + k, 0);
+        test_array_set(&c.tensor[BP_ATTENTION_MASK], ROW * KEYS + k, 0);
     }
     run(&c);
     attention_compare_output(&c);
     for (int64_t e = 0; e < COLUMNS; e++) {
-        assert_true(strided_get(&c.tensor[BP_ATTENTION_OUTPUT], ROW * COLUMNS + e) == 0);
+        assert_true(test_array_get(&c.tensor[BP_ATTENTION_OUTPUT], ROW * COLUMNS + e) == 0);
     }
-    assert_true(strided_get(&c.tensor[BP_ATTENTION_LOGSUMEXP], ROW) == -INFINITY);
+    assert_true(test_array_get(&c.tensor[BP_ATTENTION_LOGSUMEXP], ROW) == -INFINITY);
     attention_end(&c);
 }
 
@@ -207,7 +207,7 @@ static void excluded_rows_are_zero(void **state) {
 static void denormal_numbers_are_zero(void **state) {
     enum { KEYS = 20 };
     (void)state;
-    strided_random = 27;
+    test_array_random = 27;
     for (int which = BP_ATTENTION_QUERY; which <= BP_ATTENTION_VALUE; which++) {
         attention_case c;
         const attention_shape shape = {
@@ -216,16 +216,16 @@ static void denormal_numbers_are_zero(void **state) {
         attention_begin(&c, &shape);
         for (int t = BP_ATTENTION_QUERY; t <= BP_ATTENTION_VALUE; t++) {
             const double other = values || t == BP_ATTENTION_VALUE ? 1 : 0x1p127; /* scores of 2, if they counted */
-            for (int64_t i = 0; i < strided_elements(&c.tensor[t]); i++) {
-                strided_put(&c.tensor[t], i, t == which ? 0x1p-127 : other);
+            for (int64_t i = 0; i < test_array_count(&c.tensor[t]); i++) {
+                test_array_set(&c.tensor[t], i, t == which ? 0x1p-127 : other);
             }
         }
         run(&c);
-        for (int64_t i = 0; i < strided_elements(&c.tensor[BP_ATTENTION_OUTPUT]); i++) {
-            assert_true(strided_get(&c.tensor[BP_ATTENTION_OUTPUT], i) == (values ? 0 : 1));
+        for (int64_t i = 0; i < test_array_count(&c.tensor[BP_ATTENTION_OUTPUT]); i++) {
+            assert_true(test_array_get(&c.tensor[BP_ATTENTION_OUTPUT], i) == (values ? 0 : 1));
         }
-        for (int64_t i = 0; i < strided_elements(&c.tensor[BP_ATTENTION_LOGSUMEXP]); i++) {
-            const double logsumexp = strided_get(&c.tensor[BP_ATTENTION_LOGSUMEXP], i);
+        for (int64_t i = 0; i < test_array_count(&c.tensor[BP_ATTENTION_LOGSUMEXP]); i++) {
+            const double logsumexp = test_array_get(&c.tensor[BP_ATTENTION_LOGSUMEXP], i);
             assert_true(fabs(logsumexp - log(KEYS) - (values ? 2 : 0)) < 1e-5);
         }
         attention_end(&c);
@@ -236,25 +236,25 @@ static void denormal_numbers_are_zero(void **state) {
 static void other_kernels_drop_the_same_weights(void **state) {
     enum { QUERIES = 45, KEYS = 140 };
     (void)state;
-    strided_random = 28;
+    test_array_random = 28;
     attention_case c;
     const attention_shape shape = {
         .dtype = BP_BF16, .queries = QUERIES, .keys = KEYS, .size = 9, .value_size = KEYS, .dropout = 0.5};
     attention_begin(&c, &shape);
     for (int64_t i = 0; i < KEYS * KEYS; i++) {
-        strided_put(&c.tensor[BP_ATTENTION_VALUE], i, i % (KEYS + 1) == 0);
+        test_array_set(&c.tensor[BP_ATTENTION_VALUE], i, i % (KEYS + 1) == 0);
     }
     bool zero[QUERIES * KEYS];
     int dropped = 0;
     run(&c);
     for (int i = 0; i < QUERIES * KEYS; i++) {
-        zero[i] = strided_get(&c.tensor[BP_ATTENTION_OUTPUT], i) == 0;
+        zero[i] = test_array_get(&c.tensor[BP_ATTENTION_OUTPUT], i) == 0;
         dropped += zero[i];
     }
     assert_true(dropped > QUERIES * KEYS * 2 / 5 && dropped < QUERIES * KEYS * 3 / 5);
     attention_run(&c, "cuda.flash_sdp=false, cuda.math_sdp=false");
     for (int i = 0; i < QUERIES * KEYS; i++) {
-        assert_int_equal(zero[i], strided_get(&c.tensor[BP_ATTENTION_OUTPUT], i) == 0);
+        assert_int_equal(zero[i], test_array_get(&c.tensor[BP_ATTENTION_OUTPUT], i) == 0);
     }
     attention_end(&c);
 }
@@ -263,7 +263,7 @@ static void other_kernels_drop_the_same_weights(void **state) {
 
 static void threads_do_not_change_bits(void **state) {
     (void)state;
-    strided_random = 29;
+    test_array_random = 29;
     for (int i = 0; i < 6; i++) {
         const attention_shape shape = {.dtype = dtypes[i / 3],
                                        .batch_ndim = 1,
@@ -288,7 +288,7 @@ static void threads_do_not_change_bits(void **state) {
 static void position_in_the_batch_does_not_change_bits(void **state) {
     enum { ITEMS = 7 };
     (void)state;
-    strided_random = 30;
+    test_array_random = 30;
     for (int i = 0; i < 2; i++) {
         const attention_shape shape = {.dtype = BP_BF16,
                                        .batch_ndim = 1,
@@ -301,7 +301,7 @@ static void position_in_the_batch_does_not_change_bits(void **state) {
         attention_case c;
         attention_begin(&c, &shape);
         for (int t = BP_ATTENTION_QUERY; t <= BP_ATTENTION_VALUE; t++) {
-            const size_t bytes = (size_t)(strided_elements(&c.tensor[t]) / ITEMS) * 2;
+            const size_t bytes = (size_t)(test_array_count(&c.tensor[t]) / ITEMS) * 2;
             memcpy(c.tensor[t].memory + (ITEMS - 1) * bytes, c.tensor[t].memory, bytes);
         }
         run(&c);
@@ -324,17 +324,18 @@ static bool runs_here(void) {
     return c.weight_error > 0;
 }
 
-static void put_special_values(strided_tensor *t) {
+static void put_special_values(test_array *t) {
     static const double values[] = {NAN, INFINITY, -INFINITY, 0x1p-127, -0x1p-130, 0.0, -0.0, 0x1p-126, 0x1p127};
     for (int i = 0; i < 3; i++) {
-        strided_put(t, strided_between(0, strided_elements(t) - 1), values[strided_between(0, COUNT(values) - 1)]);
+        test_array_set(t, test_array_between(0, test_array_count(t) - 1),
+                       values[test_array_between(0, COUNT(values) - 1)]);
     }
 }
 
 /* Multiplies numbers by powers of 2, so that their sums are rounded. */
-static void spread_exponents(strided_tensor *t) {
-    for (int64_t i = 0; i < strided_elements(t); i++) {
-        strided_put(t, i, ldexp(strided_get(t, i), (int)strided_between(-12, 12)));
+static void spread_exponents(test_array *t) {
+    for (int64_t i = 0; i < test_array_count(t); i++) {
+        test_array_set(t, i, ldexp(test_array_get(t, i), (int)test_array_between(-12, 12)));
     }
 }
 
@@ -346,7 +347,7 @@ static void instruction_matches_model(void **state) {
         print_message("skipped: this processor does not have AVX512_BF16, so only the model has run\n");
         skip();
     }
-    strided_random = 31;
+    test_array_random = 31;
     for (int i = 0; i < 150; i++) {
         attention_shape shape = attention_any(dtypes[i / 3 % 2]);
         shape.logsumexp = true;
@@ -364,12 +365,12 @@ static void instruction_matches_model(void **state) {
             kernels_from = from ? PROCESSOR : MODEL;
             run(&c);
             for (int t = 0; t < 2; t++) {
-                const strided_tensor *of = &c.tensor[BP_ATTENTION_OUTPUT + t];
-                const int64_t count = of->memory ? strided_elements(of) : 0;
+                const test_array *of = &c.tensor[BP_ATTENTION_OUTPUT + t];
+                const int64_t count = of->memory ? test_array_count(of) : 0;
                 expected[t] = expected[t] ? expected[t] : calloc((size_t)count + 1, sizeof(double));
                 assert_non_null(expected[t]);
                 for (int64_t at = 0; at < count; at++) {
-                    const double got = strided_get(of, at), want = expected[t][at];
+                    const double got = test_array_get(of, at), want = expected[t][at];
                     if (kernels_from == MODEL) {
                         expected[t][at] = got;
                     } else if (memcmp(&got, &want, sizeof got) != 0 && !(isnan(got) && isnan(want))) {

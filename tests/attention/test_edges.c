@@ -52,22 +52,22 @@ static void kernels_have_their_names(void **state) {
 static void special_values_reach_the_output(void **state) {
     static const double values[] = {NAN, INFINITY, -INFINITY};
     (void)state;
-    strided_random = 7;
+    test_array_random = 7;
     for (int i = 0; i < 3 * 4 * 3 * 12; i++) {
         const int which = i / 3 % 4;
         attention_case c;
         const attention_shape shape = {.dtype = i % 2 ? BP_F32 : BP_F64,
                                        .batch_ndim = 1,
                                        .batch = {2},
-                                       .queries = strided_between(1, 40),
-                                       .keys = strided_between(1, 150),
-                                       .size = strided_between(1, 9),
-                                       .value_size = strided_between(1, 9),
+                                       .queries = test_array_between(1, 40),
+                                       .keys = test_array_between(1, 150),
+                                       .size = test_array_between(1, 9),
+                                       .value_size = test_array_between(1, 9),
                                        .mask = which == 3 ? ATTENTION_OWN : ATTENTION_NO_MASK,
                                        .logsumexp = true};
         attention_begin(&c, &shape);
-        strided_tensor *t = &c.tensor[which == 3 ? BP_ATTENTION_MASK : BP_ATTENTION_QUERY + which];
-        strided_put(t, strided_between(0, strided_elements(t) - 1), values[i % 3]);
+        test_array *t = &c.tensor[which == 3 ? BP_ATTENTION_MASK : BP_ATTENTION_QUERY + which];
+        test_array_set(t, test_array_between(0, test_array_count(t) - 1), values[i % 3]);
         attention_run(&c, kernels[i / 12 % KERNELS]);
         attention_compare_output(&c);
         attention_end(&c);
@@ -77,20 +77,20 @@ static void special_values_reach_the_output(void **state) {
 /* Scores up to a few thousand: weights of 0 and 1, without overflow. */
 static void huge_scores_do_not_overflow(void **state) {
     (void)state;
-    strided_random = 8;
+    test_array_random = 8;
     for (int i = 0; i < 24; i++) {
         attention_case c;
         const attention_shape shape = {.dtype = i % 2 ? BP_F32 : BP_F64,
-                                       .queries = strided_between(1, 40),
-                                       .keys = strided_between(1, 300),
+                                       .queries = test_array_between(1, 40),
+                                       .keys = test_array_between(1, 300),
                                        .size = 8,
                                        .value_size = 5,
                                        .scale = 1000,
                                        .logsumexp = true};
         attention_begin(&c, &shape);
         attention_run(&c, kernels[i % KERNELS]);
-        for (int64_t e = 0; e < strided_elements(&c.tensor[BP_ATTENTION_OUTPUT]); e++) {
-            assert_true(isfinite(strided_get(&c.tensor[BP_ATTENTION_OUTPUT], e)));
+        for (int64_t e = 0; e < test_array_count(&c.tensor[BP_ATTENTION_OUTPUT]); e++) {
+            assert_true(isfinite(test_array_get(&c.tensor[BP_ATTENTION_OUTPUT], e)));
         }
         attention_compare_output(&c);
         attention_end(&c);
@@ -99,7 +99,7 @@ static void huge_scores_do_not_overflow(void **state) {
 
 static void sizes_may_be_zero(void **state) {
     (void)state;
-    strided_random = 9;
+    test_array_random = 9;
     for (int i = 0; i < 20 * KERNELS; i++) { /* with masks of different shapes, or none */
         attention_shape shape = {.dtype = BP_F32,
                                  .batch_ndim = 1,
@@ -169,7 +169,7 @@ static void empty_batches_may_share_keys(void **state) {
 /* Keys that are cut into parts, for few rows and for panels. */
 static void long_keys_are_merged(void **state) {
     (void)state;
-    strided_random = 10;
+    test_array_random = 10;
     for (int i = 0; i < 24; i++) {
         attention_case c;
         const attention_shape shape = {.dtype = (bp_dtype)(BP_F16 + i % 4),
@@ -177,10 +177,10 @@ static void long_keys_are_merged(void **state) {
                                        .batch = {i % 3 ? 4 : 1},
                                        .key_heads = i % 3 == 1 ? 1 : 0,
                                        .value_heads = i % 3 == 1 ? 1 : 0,
-                                       .queries = i % 2 ? strided_between(1, 4) : strided_between(5, 50),
-                                       .keys = strided_between(1024, 3000),
-                                       .size = strided_between(1, 40),
-                                       .value_size = strided_between(1, 40),
+                                       .queries = i % 2 ? test_array_between(1, 4) : test_array_between(5, 50),
+                                       .keys = test_array_between(1024, 3000),
+                                       .size = test_array_between(1, 40),
+                                       .value_size = test_array_between(1, 40),
                                        .mask = i % 5 == 0 ? ATTENTION_BOOL : ATTENTION_NO_MASK,
                                        .causal = i % 5 == 1,
                                        .logsumexp = true};
@@ -193,7 +193,7 @@ static void long_keys_are_merged(void **state) {
 
 static void threads_do_not_change_bits(void **state) {
     (void)state;
-    strided_random = 11;
+    test_array_random = 11;
     for (int i = 0; i < 4 * KERNELS; i++) {
         const attention_shape shape = {.dtype = (bp_dtype)(BP_F16 + i % 4),
                                        .batch_ndim = 1,
@@ -219,7 +219,7 @@ static void threads_do_not_change_bits(void **state) {
 /* The last item of a batch is bitwise equal if it is computed alone. */
 static void batch_does_not_change_bits(void **state) {
     (void)state;
-    strided_random = 12;
+    test_array_random = 12;
     for (int i = 0; i < 4 * KERNELS; i++) {
         const attention_shape shape = {.dtype = (bp_dtype)(BP_F16 + i % 4),
                                        .batch_ndim = 1,
@@ -232,7 +232,7 @@ static void batch_does_not_change_bits(void **state) {
         attention_case c;
         attention_begin(&c, &shape);
         attention_run(&c, kernels[i / 4]);
-        const strided_tensor *output = &c.tensor[BP_ATTENTION_OUTPUT];
+        const test_array *output = &c.tensor[BP_ATTENTION_OUTPUT];
         const size_t bytes = (size_t)(shape.queries * shape.value_size) * bp_dtype_size(shape.dtype);
         char *kept = malloc(bytes), *last = output->memory + 19 * bytes;
         assert_non_null(kept);
@@ -256,7 +256,7 @@ static void batch_does_not_change_bits(void **state) {
 static double loss(const attention_case *c, const double *weights, double *output) {
     double sum = 0;
     attention_reference(c, output);
-    for (int64_t i = 0; i < strided_elements(&c->tensor[BP_ATTENTION_OUTPUT]); i++) {
+    for (int64_t i = 0; i < test_array_count(&c->tensor[BP_ATTENTION_OUTPUT]); i++) {
         sum += weights[i] * output[i];
     }
     return sum;
@@ -265,7 +265,7 @@ static double loss(const attention_case *c, const double *weights, double *outpu
 static void gradients_are_slopes_of_the_loss(void **state) {
     const double step = 1e-5;
     (void)state;
-    strided_random = 13;
+    test_array_random = 13;
     for (int i = 0; i < 8 * KERNELS; i++) {
         const attention_shape shape = {.dtype = BP_F64,
                                        .batch_ndim = 2,
@@ -286,23 +286,23 @@ static void gradients_are_slopes_of_the_loss(void **state) {
         attention_run(&c, kernels[i / 8]);
         attention_turn(&c);
         attention_run(&c, kernels[i / 8]);
-        const int64_t count = strided_elements(&c.tensor[BP_ATTENTION_OUTPUT]);
+        const int64_t count = test_array_count(&c.tensor[BP_ATTENTION_OUTPUT]);
         double *weights = malloc((size_t)count * 2 * sizeof *weights);
         assert_non_null(weights);
         for (int64_t o = 0; o < count; o++) {
-            weights[o] = strided_get(&c.tensor[BP_ATTENTION_OUTPUT_GRADIENT], o);
+            weights[o] = test_array_get(&c.tensor[BP_ATTENTION_OUTPUT_GRADIENT], o);
         }
         for (int t = 0; t < (c.call.mask_gradient ? 4 : 3); t++) {
-            strided_tensor *of = &c.tensor[BP_ATTENTION_QUERY + t];
-            for (int64_t at = 0; at < strided_elements(of); at++) {
-                const double value = strided_get(of, at);
-                strided_put(of, at, value + step);
+            test_array *of = &c.tensor[BP_ATTENTION_QUERY + t];
+            for (int64_t at = 0; at < test_array_count(of); at++) {
+                const double value = test_array_get(of, at);
+                test_array_set(of, at, value + step);
                 const double above = loss(&c, weights, weights + count);
-                strided_put(of, at, value - step);
+                test_array_set(of, at, value - step);
                 const double below = loss(&c, weights, weights + count);
-                strided_put(of, at, value);
+                test_array_set(of, at, value);
                 const double slope = (above - below) / (2 * step);
-                const double got = strided_get(&c.tensor[BP_ATTENTION_QUERY_GRADIENT + t], at);
+                const double got = test_array_get(&c.tensor[BP_ATTENTION_QUERY_GRADIENT + t], at);
                 if (!(fabs(got - slope) <= 1e-7 * (1 + fabs(slope)))) {
                     fail_msg("%s: tensor %d, element %d: gradient %.10g, slope %.10g", c.text, t, (int)at, got, slope);
                 }
@@ -316,15 +316,15 @@ static void gradients_are_slopes_of_the_loss(void **state) {
 /* Masks of all shapes, where heads share a key and a value or do not. */
 static void gradients_by_masks_equal_the_reference(void **state) {
     (void)state;
-    strided_random = 14;
+    test_array_random = 14;
     for (int i = 0; i < 40 * KERNELS; i++) {
         const attention_shape shape = {.dtype = i % 2 ? BP_F64 : BP_F32,
                                        .batch_ndim = 2,
                                        .batch = {2, 4},
                                        .key_heads = i % 4 < 2 ? 1 : 0,
                                        .value_heads = i % 4 < 2 ? 1 : 0,
-                                       .queries = strided_between(1, 40),
-                                       .keys = strided_between(1, 140),
+                                       .queries = test_array_between(1, 40),
+                                       .keys = test_array_between(1, 140),
                                        .size = 5,
                                        .value_size = 3,
                                        .mask = i % 8 == 7 ? ATTENTION_F32 : ATTENTION_OWN,
@@ -343,7 +343,7 @@ static void gradients_by_masks_equal_the_reference(void **state) {
 /* A key is infinite, and its scores are -infinity: its gradients, and those by its value and by the mask, are 0. */
 static void infinite_keys_without_weight_have_no_gradients(void **state) {
     (void)state;
-    strided_random = 15;
+    test_array_random = 15;
     for (int i = 0; i < 12 * KERNELS; i++) {
         const attention_shape shape = {.dtype = i % 2 ? BP_F64 : BP_F32,
                                        .queries = 5 + i % 12,
@@ -356,17 +356,17 @@ static void infinite_keys_without_weight_have_no_gradients(void **state) {
         attention_case c;
         attention_begin(&c, &shape);
         for (int64_t row = 0; row < shape.queries; row++) {
-            strided_put(&c.tensor[BP_ATTENTION_QUERY], row, -1 - 0.1 * (double)row);
+            test_array_set(&c.tensor[BP_ATTENTION_QUERY], row, -1 - 0.1 * (double)row);
         }
-        for (int64_t at = 0; at < strided_elements(&c.tensor[BP_ATTENTION_MASK]); at++) {
-            strided_put(&c.tensor[BP_ATTENTION_MASK], at, 0.25);
+        for (int64_t at = 0; at < test_array_count(&c.tensor[BP_ATTENTION_MASK]); at++) {
+            test_array_set(&c.tensor[BP_ATTENTION_MASK], at, 0.25);
         }
-        strided_put(&c.tensor[BP_ATTENTION_KEY], 3, INFINITY);
+        test_array_set(&c.tensor[BP_ATTENTION_KEY], 3, INFINITY);
         attention_run(&c, kernels[i / 12]);
         attention_turn(&c);
         attention_run(&c, kernels[i / 12]);
         attention_compare_gradients(&c);
-        assert_true(strided_get(&c.tensor[BP_ATTENTION_KEY_GRADIENT], 3) == 0);
+        assert_true(test_array_get(&c.tensor[BP_ATTENTION_KEY_GRADIENT], 3) == 0);
         attention_end(&c);
     }
 }

@@ -29,7 +29,7 @@ static void run_case(attention_case *c, const char *kernel) {
 }
 
 static void run_kind(attention_large kind) {
-    strided_random = 31;
+    test_array_random = 31;
     for (size_t i = 0; i < COUNT(kernels) * COUNT(sizes) * 4; i++) {
         const size_t size = i / 4 % COUNT(sizes);
         if (i / 4 / COUNT(sizes) > 2 && sizes[size].keys > 1000) { /* parts are merged alike on all processors */

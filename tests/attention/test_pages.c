@@ -1,6 +1,6 @@
 /* test_pages.c - attention to keys and values in pages against the reference, and wrong pages. */
 #include "reference/attention.h"
-#include "support/strided.h"
+#include "support/arrays.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -27,21 +27,14 @@ typedef struct shape {
 
 typedef struct paged {
     shape s;
-    strided_tensor tensor[TENSORS];
+    test_array tensor[TENSORS];
     int64_t *lengths;
     bp_attention_call call;
     char text[160];
 } paged;
 
 static void make(paged *c, int which, bp_dtype dtype, int ndim, const int64_t *of) {
-    strided_make(&c->tensor[which], dtype, ndim, of, c->s.compact);
-}
-
-/* Writes an integer to a table. */
-static void put(strided_tensor *t, int64_t index, int64_t value) {
-    char *at = t->memory + strided_position(t, index) * (int64_t)bp_dtype_size(t->dtype);
-    const int32_t narrow = (int32_t)value;
-    memcpy(at, t->dtype == BP_I32 ? (const void *)&narrow : &value, bp_dtype_size(t->dtype));
+    test_array_make(&c->tensor[which], dtype, ndim, of, c->s.compact ? TEST_COMPACT : TEST_SCATTERED);
 }
 
 /* Rows of the pool that no item has are NaN, and pages behind the last key have impossible numbers. */
@@ -58,14 +51,14 @@ static void begin(paged *c, const shape *s) {
     make(c, LOGSUMEXP, s->dtype == BP_F64 ? BP_F64 : BP_F32, 3, (const int64_t[]){s->items, s->heads, s->queries});
     if (s->mask) {
         make(c, MASK, BP_BOOL, 4, (const int64_t[]){s->items, 1, s->queries, s->most * s->page_size});
-        for (int64_t i = 0; i < strided_elements(&c->tensor[MASK]); i++) {
-            strided_put(&c->tensor[MASK], i, strided_next() % 4 != 0);
+        for (int64_t i = 0; i < test_array_count(&c->tensor[MASK]); i++) {
+            test_array_set(&c->tensor[MASK], i, test_array_next() % 4 != 0);
         }
     }
-    strided_fill(&c->tensor[QUERY], 1.5);
+    test_array_fill(&c->tensor[QUERY], 1.5);
     for (int which = KEY; which <= VALUE; which++) {
-        for (int64_t i = 0; i < strided_elements(&c->tensor[which]); i++) {
-            strided_put(&c->tensor[which], i, NAN);
+        for (int64_t i = 0; i < test_array_count(&c->tensor[which]); i++) {
+            test_array_set(&c->tensor[which], i, NAN);
         }
     }
     c->lengths = calloc((size_t)s->items + 1, sizeof *c->lengths);
@@ -73,18 +66,19 @@ static void begin(paged *c, const shape *s) {
     const int64_t columns[] = {s->key_heads * s->size, s->value_heads * s->value_size};
     for (int64_t item = 0; item < s->items; item++) {
         const int64_t keys =
-            strided_next() % 4 == 0 ? s->most * s->page_size : strided_between(0, s->most * s->page_size);
+            test_array_next() % 4 == 0 ? s->most * s->page_size : test_array_between(0, s->most * s->page_size);
         c->lengths[item] = keys;
-        put(&c->tensor[LENGTHS], item, keys);
+        test_array_set_i64(&c->tensor[LENGTHS], item, keys);
         for (int64_t i = 0; i < s->most; i++) {
             /* Pages of the items alternate, from the end of the pool on. */
             const int64_t page = i * s->page_size < keys ? pool - 1 - (i * s->items + item) : -7;
-            put(&c->tensor[PAGES], item * s->most + i, page);
+            test_array_set_i64(&c->tensor[PAGES], item * s->most + i, page);
             for (int64_t row = 0; row < s->page_size && i * s->page_size + row < keys; row++) {
                 for (int which = KEY; which <= VALUE; which++) {
                     const int64_t width = columns[which - KEY];
                     for (int64_t e = 0; e < width; e++) {
-                        strided_put(&c->tensor[which], (page * s->page_size + row) * width + e, strided_number());
+                        test_array_set(&c->tensor[which], (page * s->page_size + row) * width + e,
+                                       test_array_uniform());
                     }
                 }
             }
@@ -108,9 +102,7 @@ static void begin(paged *c, const shape *s) {
 
 static void end(paged *c) {
     for (int i = 0; i < TENSORS; i++) {
-        if (c->tensor[i].memory) {
-            strided_free(&c->tensor[i]);
-        }
+        test_array_free(&c->tensor[i]);
     }
     free(c->lengths);
 }
@@ -118,7 +110,7 @@ static void end(paged *c) {
 /* The values are from -1 to 1. For them, this limit is below some bounds of the reference in f32. */
 static void compare_number(const paged *c, int which, int64_t index, reference_number want) {
     const bp_dtype dtype = c->tensor[which].dtype;
-    const double got = strided_get(&c->tensor[which], index), value = (double)want.value,
+    const double got = test_array_get(&c->tensor[which], index), value = (double)want.value,
                  rounded = reference_unit(dtype) * (fabs(value) + (dtype == BP_F16 ? 0x1p-14 : 0x1p-126)),
                  limit = dtype != BP_F32   ? INFINITY
                          : which == OUTPUT ? 2e-5
@@ -135,7 +127,7 @@ static void compare_with_reference(const paged *c) {
     reference_number *row = reference_numbers(c->s.value_size), logsumexp;
     assert_non_null(row);
     assert_int_equal(reference_attention_open(&a, &c->call, NULL), BP_OK);
-    for (int64_t i = 0; i < strided_elements(&c->tensor[LOGSUMEXP]); i++) {
+    for (int64_t i = 0; i < test_array_count(&c->tensor[LOGSUMEXP]); i++) {
         reference_attention_row(a, i, row, &logsumexp);
         compare_number(c, LOGSUMEXP, i, logsumexp);
         for (int64_t e = 0; e < c->s.value_size; e++) {
@@ -163,8 +155,8 @@ static void run(paged *c, int kernel, int threads) {
 static void compare(paged *c, int kernel) {
     run(c, kernel, 2);
     compare_with_reference(c);
-    strided_check_gaps(&c->tensor[OUTPUT], c->text);
-    strided_check_gaps(&c->tensor[LOGSUMEXP], c->text);
+    test_array_check_gaps(&c->tensor[OUTPUT], c->text);
+    test_array_check_gaps(&c->tensor[LOGSUMEXP], c->text);
 }
 
 static void results_equal_the_reference(void **state) {
@@ -173,21 +165,21 @@ static void results_equal_the_reference(void **state) {
     const char *sanitizers = getenv("TESTED_SANITIZERS");
     const int cases = (sanitizers && *sanitizers) || getenv("TESTED_EMULATED") ? 48 : 240;
     (void)state;
-    strided_random = 61;
+    test_array_random = 61;
     for (int i = 0; i < cases; i++) {
-        const int64_t *of = heads[strided_between(0, COUNT(heads) - 1)];
-        const int64_t page_size = sizes[strided_between(0, COUNT(sizes) - 1)];
+        const int64_t *of = heads[test_array_between(0, COUNT(heads) - 1)];
+        const int64_t page_size = sizes[test_array_between(0, COUNT(sizes) - 1)];
         const shape s = {.dtype = (bp_dtype)(BP_F16 + i % 4),
                          .integers = i / 4 % 2 ? BP_I32 : BP_I64,
-                         .items = strided_between(1, 4),
+                         .items = test_array_between(1, 4),
                          .heads = of[0],
                          .key_heads = of[1],
                          .value_heads = of[2],
-                         .queries = strided_between(0, 2) ? strided_between(1, 3) : strided_between(4, 70),
-                         .size = strided_between(1, 40),
-                         .value_size = strided_between(1, 40),
+                         .queries = test_array_between(0, 2) ? test_array_between(1, 3) : test_array_between(4, 70),
+                         .size = test_array_between(1, 40),
+                         .value_size = test_array_between(1, 40),
                          .page_size = page_size,
-                         .most = strided_between(1, 1 + 300 / page_size),
+                         .most = test_array_between(1, 1 + 300 / page_size),
                          .causal = i % 3 == 0,
                          .mask = i % 3 == 1,
                          .compact = i / 8 % 2};
@@ -201,7 +193,7 @@ static void results_equal_the_reference(void **state) {
 /* Parts of the keys that an item does not have, and parts that begin within a page. */
 static void long_keys_are_merged(void **state) {
     (void)state;
-    strided_random = 62;
+    test_array_random = 62;
     for (int i = 0; i < 6; i++) {
         const shape s = {.dtype = i % 2 ? BP_F32 : BP_F64,
                          .integers = BP_I32,
@@ -229,7 +221,7 @@ static void long_keys_are_merged(void **state) {
 
 static void threads_do_not_change_bits(void **state) {
     (void)state;
-    strided_random = 63;
+    test_array_random = 63;
     for (int kernel = 0; kernel < 2; kernel++) {
         const shape s = {.dtype = BP_F32,
                          .integers = BP_I64,
@@ -246,7 +238,7 @@ static void threads_do_not_change_bits(void **state) {
         paged c;
         begin(&c, &s);
         run(&c, kernel, 1);
-        const size_t bytes = (size_t)strided_elements(&c.tensor[OUTPUT]) * sizeof(float);
+        const size_t bytes = (size_t)test_array_count(&c.tensor[OUTPUT]) * sizeof(float);
         char *first = malloc(bytes);
         assert_non_null(first);
         memcpy(first, c.tensor[OUTPUT].memory, bytes);
@@ -275,23 +267,23 @@ static paged usual(void) {
                      .most = 5,
                      .compact = true};
     paged c;
-    strided_random = 64;
+    test_array_random = 64;
     begin(&c, &s);
-    put(&c.tensor[LENGTHS], 0, 17);
+    test_array_set_i64(&c.tensor[LENGTHS], 0, 17);
     for (int64_t i = 0; i < 10; i++) {
-        put(&c.tensor[PAGES], i, i);
+        test_array_set_i64(&c.tensor[PAGES], i, i);
     }
     return c;
 }
 
 static void fails(paged *c, bp_status status, const char *message) {
     c->call.output = &c->tensor[OUTPUT].view.tensor;
-    strided_put(&c->tensor[OUTPUT], 0, 42);
+    test_array_set(&c->tensor[OUTPUT], 0, 42);
     assert_int_equal(bp_attention_run(NULL, &c->call), status);
     if (!strstr(bp_last_error(), message)) {
         fail_msg("'%s' is not in the message '%s'", message, bp_last_error());
     }
-    assert_true(strided_get(&c->tensor[OUTPUT], 0) == 42);
+    assert_true(test_array_get(&c->tensor[OUTPUT], 0) == 42);
     end(c);
 }
 
@@ -315,12 +307,12 @@ static void fails(paged *c, bp_status status, const char *message) {
 
 static void numbers_are_checked_before_anything_is_written(void **state) {
     (void)state;
-    REFUSED(BP_E_ARGUMENT, "pages[0, 4] is 13; the pool has 13 pages", put(&c.tensor[PAGES], 4, 13));
-    REFUSED(BP_E_ARGUMENT, "pages[0, 1] is -1; the pool has 13 pages", put(&c.tensor[PAGES], 1, -1));
-    REFUSED(BP_E_ARGUMENT, "pages[1, 0] is 2147483647", put(&c.tensor[PAGES], 5, INT32_MAX);
-            put(&c.tensor[LENGTHS], 1, 1));
-    REFUSED(BP_E_ARGUMENT, "lengths[1] is 21; it must be from 0 to 20", put(&c.tensor[LENGTHS], 1, 21));
-    REFUSED(BP_E_ARGUMENT, "lengths[0] is -1; it must be from 0 to 20", put(&c.tensor[LENGTHS], 0, -1));
+    REFUSED(BP_E_ARGUMENT, "pages[0, 4] is 13; the pool has 13 pages", test_array_set_i64(&c.tensor[PAGES], 4, 13));
+    REFUSED(BP_E_ARGUMENT, "pages[0, 1] is -1; the pool has 13 pages", test_array_set_i64(&c.tensor[PAGES], 1, -1));
+    REFUSED(BP_E_ARGUMENT, "pages[1, 0] is 2147483647", test_array_set_i64(&c.tensor[PAGES], 5, INT32_MAX);
+            test_array_set_i64(&c.tensor[LENGTHS], 1, 1));
+    REFUSED(BP_E_ARGUMENT, "lengths[1] is 21; it must be from 0 to 20", test_array_set_i64(&c.tensor[LENGTHS], 1, 21));
+    REFUSED(BP_E_ARGUMENT, "lengths[0] is -1; it must be from 0 to 20", test_array_set_i64(&c.tensor[LENGTHS], 0, -1));
 }
 
 static void tensors_are_checked(void **state) {
@@ -351,7 +343,7 @@ static void tensors_are_checked(void **state) {
 static void other_kernels_refuse(void **state) {
     bp_options *options;
     (void)state;
-    strided_random = 65;
+    test_array_random = 65;
     const shape s = {.dtype = BP_BF16,
                      .integers = BP_I32,
                      .items = 1,

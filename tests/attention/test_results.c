@@ -27,7 +27,7 @@ static int reduced(int cases) {
 
 static void outputs_equal_the_reference(void **state) {
     (void)state;
-    strided_random = 42;
+    test_array_random = 42;
     for (int i = 0; i < reduced(CASES); i++) {
         attention_case c;
         const attention_shape shape = attention_any(dtypes[i % DTYPES]);
@@ -40,7 +40,7 @@ static void outputs_equal_the_reference(void **state) {
 
 static void gradients_equal_the_reference(void **state) {
     (void)state;
-    strided_random = 43;
+    test_array_random = 43;
     for (int i = 0; i < reduced(GRADIENT_CASES); i++) {
         attention_case c;
         attention_shape shape = attention_any(dtypes[i % DTYPES]);
@@ -59,7 +59,7 @@ static void gradients_equal_the_reference(void **state) {
 /* The rounding of an output of 16 bits is not in a gradient by a mask of f32, with any kernel. */
 static void wide_gradients_by_the_mask_equal_the_reference(void **state) {
     (void)state;
-    strided_random = 44;
+    test_array_random = 44;
     for (int i = 0; i < reduced(GRADIENT_CASES / 2); i++) {
         attention_case c;
         attention_shape shape = attention_any(i % 2 ? BP_F16 : BP_BF16);

@@ -36,7 +36,7 @@ bp_status test_open(const bp_library_info *library, void **instance);
 bp_library_info test_row(const char *family, const char *threading);
 
 /* ---- Products ---- */
-typedef enum test_layout {
+typedef enum matrix_layout {
     TEST_ROWS,       /* row-major, compact */
     TEST_COLUMNS,    /* column-major, compact */
     TEST_ROWS_APART, /* row-major with a gap between rows */
@@ -46,13 +46,13 @@ typedef enum test_layout {
     TEST_COLUMNS_BACKWARDS,
     TEST_REPEATED,    /* one row for all; not for C */
     TEST_OVERLAPPING, /* windows that overlap; not for C */
-    TEST_LAYOUTS
-} test_layout;
+    MATRIX_LAYOUTS
+} matrix_layout;
 
 typedef struct test_product {
     bp_dtype dtype;
     int64_t m, n, k;
-    test_layout a, b, c;
+    matrix_layout a, b, c;
     bool conjugate_a, conjugate_b;
     double alpha, beta;            /* their imaginary parts are derived for complex types, except for 0 and 1 */
     int64_t batch[2];              /* 0: no such dimension */

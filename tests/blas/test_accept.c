@@ -280,7 +280,7 @@ static void test_copies(void **state) {
     (void)state;
     static const struct {
         bp_dtype dtype;
-        test_layout a, b, c;
+        matrix_layout a, b, c;
         bool conjugate_a;
         uint32_t properties;
         const char *text;

@@ -215,14 +215,14 @@ static void test_interfaces(void **state) {
     for (size_t s = 0; s < sizeof spellings / sizeof spellings[0]; s++) {
         bp_library_info row;
         void *instance = open_fake(&spellings[s], &row);
-        for (int i = 0; i < 5 * TEST_LAYOUTS * TEST_LAYOUTS; i++) {
+        for (int i = 0; i < 5 * MATRIX_LAYOUTS * MATRIX_LAYOUTS; i++) {
             calls = 0;
             const int64_t *size = shapes[i % 5];
             test_product p = {
                 .dtype = (bp_dtype)(BP_F32 + i % 4), .m = size[0], .n = size[1], .k = size[2], .alpha = 1};
-            p.a = (test_layout)(i / 5 % TEST_LAYOUTS);
-            p.b = (test_layout)(i / 5 / TEST_LAYOUTS);
-            p.c = (test_layout)(i % TEST_REPEATED);
+            p.a = (matrix_layout)(i / 5 % MATRIX_LAYOUTS);
+            p.b = (matrix_layout)(i / 5 / MATRIX_LAYOUTS);
+            p.c = (matrix_layout)(i % TEST_REPEATED);
             p.alpha = i % 3 ? 1 : 2;
             p.beta = i % 2 ? 0 : 1;
             p.conjugate_a = i % 4 > 1;
@@ -245,7 +245,7 @@ static void test_batches_are_merged(void **state) {
     for (int i = 0; i < 4; i++) {
         static const struct {
             bool a, b;
-            test_layout layout_a, layout_b, layout_c;
+            matrix_layout layout_a, layout_b, layout_c;
             int calls;
         } cases[] = {{false, true, TEST_ROWS, TEST_ROWS, TEST_ROWS, 2},
                      {true, false, TEST_COLUMNS, TEST_COLUMNS, TEST_COLUMNS, 2},

@@ -39,12 +39,12 @@ static void visit_layouts(void *instance, const bp_library_info *library) {
     static const int64_t shapes[][3] = {{1, 1, 1}, {1, 1, 9}, {1, 7, 5}, {6, 1, 5}, {3, 4, 1}, {5, 3, 7}, {17, 33, 9}};
     (void)library;
     for (unsigned s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-        for (int layouts = 0; layouts < TEST_LAYOUTS * TEST_LAYOUTS * TEST_REPEATED; layouts++) {
+        for (int layouts = 0; layouts < MATRIX_LAYOUTS * MATRIX_LAYOUTS * TEST_REPEATED; layouts++) {
             test_product p = {.m = shapes[s][0], .n = shapes[s][1], .k = shapes[s][2], .alpha = 1};
             p.dtype = dtypes[((unsigned)layouts / 4 + s) % 4];
-            p.a = (test_layout)(layouts % TEST_LAYOUTS);
-            p.b = (test_layout)(layouts / TEST_LAYOUTS % TEST_LAYOUTS);
-            p.c = (test_layout)(layouts / TEST_LAYOUTS / TEST_LAYOUTS);
+            p.a = (matrix_layout)(layouts % MATRIX_LAYOUTS);
+            p.b = (matrix_layout)(layouts / MATRIX_LAYOUTS % MATRIX_LAYOUTS);
+            p.c = (matrix_layout)(layouts / MATRIX_LAYOUTS / MATRIX_LAYOUTS);
             p.beta = layouts % 3 == 0 ? 0 : layouts % 3 == 1 ? 1 : -0.75;
             p.alpha = layouts % 5 == 0 ? 1.5 : 1;
             p.conjugate_a = layouts % 2;
@@ -67,7 +67,7 @@ static void visit_factors(void *instance, const bp_library_info *library) {
     for (int i = 0; i < 16; i++) {
         for (unsigned s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
             for (int d = 0; d < 4; d++) {
-                for (test_layout c = TEST_ROWS; c < TEST_REPEATED; c++) {
+                for (matrix_layout c = TEST_ROWS; c < TEST_REPEATED; c++) {
                     expect(instance, (test_product){.dtype = dtypes[d],
                                                     .m = shapes[s][0],
                                                     .n = shapes[s][1],
@@ -91,7 +91,7 @@ static void visit_batches(void *instance, const bp_library_info *library) {
     static const int64_t shapes[][3] = {{3, 4, 5}, {1, 4, 5}, {3, 1, 5}, {1, 1, 5}, {3, 4, 1}};
     (void)library;
     for (unsigned s = 0; s < sizeof shapes / sizeof shapes[0]; s++) {
-        for (int variant = 0; variant < 4 * TEST_LAYOUTS * TEST_REPEATED; variant++) {
+        for (int variant = 0; variant < 4 * MATRIX_LAYOUTS * TEST_REPEATED; variant++) {
             test_product p = {.dtype = dtypes[variant % 4],
                               .m = shapes[s][0],
                               .n = shapes[s][1],
@@ -101,9 +101,9 @@ static void visit_batches(void *instance, const bp_library_info *library) {
                               .beta = variant % 3 == 0 ? 0.5 : 0};
             p.broadcast_a = variant & 1;
             p.broadcast_b = variant & 2;
-            p.a = (test_layout)(variant / 4 % TEST_LAYOUTS);
-            p.b = (test_layout)((variant / 4 + variant / 8) % TEST_LAYOUTS);
-            p.c = (test_layout)(variant / 4 / TEST_LAYOUTS % TEST_REPEATED);
+            p.a = (matrix_layout)(variant / 4 % MATRIX_LAYOUTS);
+            p.b = (matrix_layout)((variant / 4 + variant / 8) % MATRIX_LAYOUTS);
+            p.c = (matrix_layout)(variant / 4 / MATRIX_LAYOUTS % TEST_REPEATED);
             p.conjugate_b = variant % 5 == 0;
             expect(instance, p);
             p.batch[0] = 0;

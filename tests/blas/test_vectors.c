@@ -1,6 +1,7 @@
 /* test_vectors.c - tests that the algorithm gemm equals the library's own cblas gemm of the same row-major arrays bit
  * for bit, also for a single row or column. Runs on every library with the C interface. */
 #include "blas/support_blas.h"
+#include "support/arrays.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -68,9 +69,9 @@ static void *find_own(const bp_library_info *library, void *handle, bp_dtype dty
 }
 
 static void fill(void *memory, bp_dtype dtype, int64_t elements, unsigned seed) {
+    test_array_random = seed;
     for (int64_t i = 0; i < 2 * elements; i++) { /* enough for complex elements */
-        seed = seed * 1664525u + 1013904223u;
-        double value = (double)(seed >> 8) / 0x1p23 - 1;
+        const double value = test_array_uniform();
         if (dtype == BP_F32 || dtype == BP_C64) {
             ((float *)memory)[i] = (float)value;
         } else {

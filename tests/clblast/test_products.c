@@ -1,12 +1,14 @@
-/* test_products.c - tests products of CLBlast on a device against sums in f64: types, layouts, factors, batches; that a
- * run does not wait; and what is refused. */
+/* test_products.c - tests products of CLBlast on a device against the reference: types, layouts, factors, batches; that
+ * a run does not wait; and what is refused. */
 #include "opencl/support_opencl.h"
 
 #include "registry/internal.h"
+#include "support/arrays.h"
 #include "support/offers.h"
+#include "support/results.h"
 
-#include <complex.h>
 #include <math.h>
+#include <stdio.h>
 #include <unistd.h>
 
 extern const bp_provider bp_provider_clblast;
@@ -40,53 +42,6 @@ static void need_library(void) {
         skip();
     }
 }
-
-/* ---- Operands ---- */
-
-static bool is_double(uint32_t dtype) {
-    return dtype == BP_F64 || dtype == BP_C128;
-}
-
-static bool is_complex(uint32_t dtype) {
-    return dtype == BP_C64 || dtype == BP_C128;
-}
-
-static size_t item_of(uint32_t dtype) {
-    return (is_double(dtype) ? 8u : 4u) * (is_complex(dtype) ? 2u : 1u);
-}
-
-static double complex get(const void *memory, uint32_t dtype, int64_t i) {
-    switch (dtype) {
-    case BP_F32:
-        return ((const float *)memory)[i];
-    case BP_F64:
-        return ((const double *)memory)[i];
-    case BP_C64:
-        return ((const float *)memory)[2 * i] + I * ((const float *)memory)[2 * i + 1];
-    default:
-        return ((const double *)memory)[2 * i] + I * ((const double *)memory)[2 * i + 1];
-    }
-}
-
-static void put(void *memory, uint32_t dtype, int64_t i, double re, double im) {
-    int64_t parts = is_complex(dtype) ? 2 : 1;
-    for (int64_t part = 0; part < parts; part++) {
-        double value = part ? im : re;
-        if (is_double(dtype)) {
-            ((double *)memory)[parts * i + part] = value;
-        } else {
-            ((float *)memory)[parts * i + part] = (float)value;
-        }
-    }
-}
-
-static uint64_t seed = 7;
-static double number(void) {
-    seed = seed * UINT64_C(6364136223846793005) + 1442695040888963407u;
-    return (double)(int64_t)(seed >> 11) / 9007199254740992.0 * 2 - 1;
-}
-
-enum { ELEMENTS = 1 << 17, START = 13 };
 
 /* ---- One product ---- */
 
@@ -140,82 +95,74 @@ static bp_problem problem_of(const test_case *c) {
     return problem;
 }
 
-static double complex sum_of(const test_case *c, const bp_gemm_problem *g, const char *a, const char *b,
-                             const char *before, const int64_t at[3], int64_t i, int64_t j, double *size) {
-    double complex sum = 0;
-    *size = 0;
-    for (int64_t l = 0; l < g->k; l++) {
-        double complex x = get(a, c->dtype, at[0] + i * g->a_row + l * g->a_column);
-        double complex y = get(b, c->dtype, at[1] + l * g->b_row + j * g->b_column);
-        x = c->conjugate_a ? conj(x) : x;
-        y = c->conjugate_b ? conj(y) : y;
-        sum += x * y;
-        *size += cabs(x) * cabs(y);
+/* A product with its operands, and the reference of the result. */
+typedef struct trial {
+    bp_problem problem;
+    test_array operands[3];
+    reference_results made;
+} trial;
+
+static void make_operand(test_array *x, const test_case *c, int64_t rows, int64_t columns, int64_t row, int64_t column,
+                         const int64_t *steps) {
+    int64_t shape[4], strides[4];
+    for (int d = 0; d < c->batch_ndim; d++) {
+        shape[d] = c->batch[d];
+        strides[d] = steps[d];
     }
-    double complex alpha = c->alpha.re + I * c->alpha.im, beta = c->beta.re + I * c->beta.im;
-    *size = *size * cabs(alpha) + 1;
-    return alpha * sum + (beta == 0 ? 0 : beta * get(before, c->dtype, at[2] + i * g->c_row + j * g->c_column));
+    shape[c->batch_ndim] = rows;
+    strides[c->batch_ndim] = row;
+    shape[c->batch_ndim + 1] = columns;
+    strides[c->batch_ndim + 1] = column;
+    test_array_make_strided(x, (bp_dtype)c->dtype, c->batch_ndim + 2, shape, strides, 0);
+    test_array_fill(x, 1);
 }
 
-static char *a, *b, *c_before, *c_after, *touched;
-
-static void check_item(const test_case *c, const bp_gemm_problem *g, const int64_t at[3]) {
-    for (int64_t i = 0; i < g->m; i++) {
-        for (int64_t j = 0; j < g->n; j++) {
-            double size;
-            double complex expected = sum_of(c, g, a, b, c_before, at, i, j, &size);
-            int64_t place = at[2] + i * g->c_row + j * g->c_column;
-            double eps = is_double(c->dtype) ? 0x1p-53 : 0x1p-24;
-            double error = cabs(get(c_after, c->dtype, place) - expected);
-            touched[place] = 1;
-            if (!(error <= 4 * (double)(g->k + 4) * eps * size)) {
-                fail_msg("type %d, %dx%dx%d: error %g at %d, %d", (int)c->dtype, (int)g->m, (int)g->n, (int)g->k, error,
-                         (int)i, (int)j);
-            }
-        }
+static void make_trial(trial *t, const test_case *c) {
+    t->problem = problem_of(c);
+    const bp_gemm_problem *g = &t->problem.of.gemm;
+    make_operand(&t->operands[0], c, c->m, c->k, g->a_row, g->a_column, g->batch_a);
+    make_operand(&t->operands[1], c, c->k, c->n, g->b_row, g->b_column, g->batch_b);
+    make_operand(&t->operands[2], c, c->m, c->n, g->c_row, g->c_column, g->batch_c);
+    for (int64_t i = 0; c->nan_in_c && i < test_array_count(&t->operands[2]); i++) {
+        test_array_set(&t->operands[2], i, NAN);
     }
+    assert_int_equal(reference_of_gemm(&t->made, c->conjugate_a ? BP_CONJUGATE : BP_AS_IS,
+                                       c->conjugate_b ? BP_CONJUGATE : BP_AS_IS, &c->alpha, &t->operands[0].view.tensor,
+                                       &t->operands[1].view.tensor, &c->beta, &t->operands[2].view.tensor),
+                     BP_OK);
 }
 
-static void check_result(const test_case *c, const bp_gemm_problem *g) {
-    size_t item = item_of(c->dtype);
-    memset(touched, 0, ELEMENTS);
-    for (int64_t n = 0; n < g->batch; n++) {
-        int64_t at[3] = {START, START, START}, rest = n;
-        for (int d = g->batch_ndim - 1; d >= 0; d--) {
-            int64_t index = rest % g->batch_shape[d];
-            rest /= g->batch_shape[d];
-            at[0] += index * g->batch_a[d];
-            at[1] += index * g->batch_b[d];
-            at[2] += index * g->batch_c[d];
-        }
-        check_item(c, g, at);
-    }
-    for (size_t i = 0; i < ELEMENTS; i++) { /* nothing else was written */
-        assert_true(touched[i] || memcmp(c_before + i * item, c_after + i * item, item) == 0);
-    }
+/* Makes memory on the device with the block of an array. */
+static bp_operand on_device(const test_array *x) {
+    test_array_open(x);
+    return (bp_operand){test_cl_memory(&queue, x->block, x->bytes),
+                        (size_t)((const char *)x->view.tensor.data - x->block)};
 }
 
-static void fill(const test_case *c) {
-    for (int64_t i = 0; i < ELEMENTS; i++) {
-        put(a, c->dtype, i, number(), number());
-        put(b, c->dtype, i, number(), number());
-        put(c_before, c->dtype, i, c->nan_in_c ? NAN : number(), number());
+/* Reads C, checks it and the memory around, and frees the operands. */
+static void check_result(trial *t, const test_case *c, bp_operand *operands) {
+    char text[128];
+    snprintf(text, sizeof text, "%s, %dx%dx%d", bp_dtype_name((bp_dtype)c->dtype), (int)c->m, (int)c->n, (int)c->k);
+    test_cl_read(&queue, operands[2].base, t->operands[2].block, t->operands[2].bytes);
+    test_check_results(&t->made, text);
+    test_array_check_gaps(&t->operands[2], text);
+    for (int i = 0; i < 3; i++) {
+        bp_runtime_opencl.release(test_cl_devices[0], operands[i].base);
+        test_array_free(&t->operands[i]);
     }
 }
 
 /* Plans and runs it. With a workspace of the plan's size, or none. */
 static void check(const test_case *c, bool with_workspace) {
-    size_t item = item_of(c->dtype), all = ELEMENTS * item;
-    bp_problem problem = problem_of(c);
+    trial t;
     bp_prepared *prepared;
-    if (is_double(c->dtype) && !(test_cl_devices[0]->facts.can & BP_DEVICE_CAN_F64)) {
+    const bool f64 = c->dtype == BP_F64 || c->dtype == BP_C128;
+    if (f64 && !(test_cl_devices[0]->facts.can & BP_DEVICE_CAN_F64)) {
         return;
     }
-    fill(c);
-    assert_int_equal(test_plan_first(&bp_provider_clblast, instance, &problem, &prepared), BP_OK);
-    bp_operand operands[] = {{test_cl_memory(&queue, a, all), START * item},
-                             {test_cl_memory(&queue, b, all), START * item},
-                             {test_cl_memory(&queue, c_before, all), START * item}};
+    make_trial(&t, c);
+    assert_int_equal(test_plan_first(&bp_provider_clblast, instance, &t.problem, &prepared), BP_OK);
+    bp_operand operands[] = {on_device(&t.operands[0]), on_device(&t.operands[1]), on_device(&t.operands[2])};
     const bp_scalar scalars[] = {c->alpha, c->beta};
     bp_exec exec = {.struct_size = sizeof exec, .queue = test_queue_handle(&queue), .scalars = scalars};
     if (with_workspace && prepared->workspace > 0) {
@@ -224,22 +171,10 @@ static void check(const test_case *c, bool with_workspace) {
     }
     assert_int_equal(prepared->enqueue(prepared, operands, &exec), BP_OK);
     assert_int_equal(test_cl_wait(queue.event), 0);
-    test_cl_read(&queue, operands[2].base, c_after, all);
-    check_result(c, &problem.of.gemm);
+    check_result(&t, c, operands);
     prepared->destroy(prepared);
-    for (int i = 0; i < 3; i++) {
-        bp_runtime_opencl.release(test_cl_devices[0], operands[i].base);
-    }
     if (exec.workspace.base) {
         bp_runtime_opencl.release(test_cl_devices[0], exec.workspace.base);
-    }
-}
-
-static void take_memory(void) {
-    char **all[] = {&a, &b, &c_before, &c_after, &touched};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        *all[i] = *all[i] ? *all[i] : malloc(ELEMENTS * 16);
-        assert_non_null(*all[i]);
     }
 }
 
@@ -250,7 +185,6 @@ static const uint32_t types[] = {BP_F32, BP_F64, BP_C64, BP_C128};
 static void test_layouts(void **state) {
     (void)state;
     need_library();
-    take_memory();
     for (int t = 0; t < 4; t++) {
         for (int bits = 0; bits < 8; bits++) {
             const test_case c = {.dtype = types[t],
@@ -271,7 +205,6 @@ static void test_layouts(void **state) {
 static void test_sizes(void **state) {
     (void)state;
     need_library();
-    take_memory();
     static const int64_t sizes[][3] = {{1, 1, 1},    {1, 40, 7},     {40, 1, 7},     {9, 8, 1},
                                        {64, 64, 64}, {129, 67, 255}, {200, 200, 200}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
@@ -288,7 +221,6 @@ static void test_sizes(void **state) {
 static void test_nan_in_c(void **state) {
     (void)state;
     need_library();
-    take_memory();
     for (int large = 0; large < 2; large++) {
         const test_case c = {.dtype = BP_F32,
                              .m = large ? 200 : 20,
@@ -303,7 +235,6 @@ static void test_nan_in_c(void **state) {
 static void test_conjugates(void **state) {
     (void)state;
     need_library();
-    take_memory();
     for (int bits = 1; bits < 4; bits++) {
         const test_case c = {.dtype = BP_C64,
                              .m = 12,
@@ -321,7 +252,6 @@ static void test_conjugates(void **state) {
 static void test_batches(void **state) {
     (void)state;
     need_library();
-    take_memory();
     for (int t = 0; t < 4; t += 3) { /* each type takes seconds, until its kernels are compiled */
         for (int ndim = 1; ndim <= 2; ndim++) {
             for (int same = 0; same < 2; same++) {
@@ -347,7 +277,6 @@ static void test_batches(void **state) {
 static void test_gate(void **state) {
     (void)state;
     need_library();
-    take_memory();
     for (int kind = 0; kind < 3; kind++) { /* small, large with temporary memory, batch */
         const test_case c = {.dtype = BP_F32,
                              .m = kind == 1 ? 200 : 8,
@@ -356,20 +285,24 @@ static void test_gate(void **state) {
                              .alpha = {1, 0},
                              .batch_ndim = kind == 2,
                              .batch = {4}};
-        bp_problem problem = problem_of(&c);
+        trial t;
+        test_array other; /* what A has until the gate opens */
         bp_prepared *prepared;
         cl_int code;
         int64_t failure;
-        size_t all = ELEMENTS * sizeof(float);
-        fill(&c);
-        assert_int_equal(test_plan_first(&bp_provider_clblast, instance, &problem, &prepared), BP_OK);
-        bp_operand operands[] = {{test_cl_memory(&queue, c_before, all), START * sizeof(float)},
-                                 {test_cl_memory(&queue, b, all), START * sizeof(float)},
-                                 {test_cl_memory(&queue, c_before, all), START * sizeof(float)}};
+        make_trial(&t, &c);
+        test_array_copy(&other, &t.operands[0]);
+        test_array_fill(&other, 1);
+        test_array_open(&t.operands[0]);
+        assert_int_equal(test_plan_first(&bp_provider_clblast, instance, &t.problem, &prepared), BP_OK);
+        bp_operand operands[] = {on_device(&other), on_device(&t.operands[1]), on_device(&t.operands[2])};
         void *waited, *written, *gate = bp__cl_loaded.CreateUserEvent(test_cl_devices[0]->context, &code);
         alarm(240); /* a run that waits would wait for ever */
         assert_int_equal(bp_runtime_opencl.wait(queue.queue, 1, &gate, &waited), BP_OK);
-        bp_transfer transfer = {.kind = BP_TRANSFER_WRITE, .dst = {operands[0].base, 0}, .src = {a, 0}, .run = all};
+        const bp_transfer transfer = {.kind = BP_TRANSFER_WRITE,
+                                      .dst = {operands[0].base, 0},
+                                      .src = {t.operands[0].block, 0},
+                                      .run = t.operands[0].bytes};
         assert_int_equal(bp_runtime_opencl.copy(queue.queue, &transfer, &written), BP_OK);
         bp_exec exec = {.struct_size = sizeof exec, .queue = test_queue_handle(&queue)};
         assert_int_equal(prepared->enqueue(prepared, operands, &exec), BP_OK);
@@ -377,12 +310,11 @@ static void test_gate(void **state) {
         bp__cl_loaded.SetUserEventStatus(gate, 0);
         assert_int_equal(test_cl_wait(queue.event), 0);
         alarm(0);
-        test_cl_read(&queue, operands[2].base, c_after, all);
-        check_result(&c, &problem.of.gemm);
+        check_result(&t, &c, operands);
+        test_array_free(&other);
         void *events[] = {gate, waited, written};
         for (int i = 0; i < 3; i++) {
             bp_runtime_opencl.event_release(events[i]);
-            bp_runtime_opencl.release(test_cl_devices[0], operands[i].base);
         }
         prepared->destroy(prepared);
     }
@@ -460,10 +392,5 @@ int main(void) {
         cmocka_unit_test(test_conjugates), cmocka_unit_test(test_batches), cmocka_unit_test(test_gate),
         cmocka_unit_test(test_refusals),
     };
-    int failures = cmocka_run_group_tests_name("products", tests, setup, teardown);
-    char *all[] = {a, b, c_before, c_after, touched};
-    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
-        free(all[i]);
-    }
-    return failures;
+    return cmocka_run_group_tests_name("products", tests, setup, teardown);
 }

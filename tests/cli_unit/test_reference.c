@@ -1,5 +1,6 @@
 /* test_reference.c - tests the reference values of compare: more precise than float64, and every wrong element is
  * found. */
+#include "reference/linalg.h"
 #include "reference/philox.h"
 #include "reference/results.h"
 #include "support/philox.h"
@@ -176,6 +177,44 @@ static void recurrent_layers_that_overflow_inside_are_not_checked(void **state) 
     reference_results_free(&results);
 }
 
+/* Of the generalized inverses of a column of ones, only the pseudoinverse has Hermitian products. */
+static void other_generalized_inverses_are_wrong(void **state) {
+    (void)state;
+    double a[] = {1, 1}, x[] = {1, 0}, error;
+    bp_view views[2];
+    assert_int_equal(bp_view_matrix(&views[0], a, BP_F64, 2, 1), BP_OK);
+    assert_int_equal(bp_view_matrix(&views[1], x, BP_F64, 1, 2), BP_OK);
+    const bp_linalg_call call = {
+        .struct_size = sizeof call, .op = BP_OP_PINV, .input = {&views[0].tensor}, .output = {&views[1].tensor}};
+    assert_int_equal(reference_linalg_error(&call, &error), BP_OK);
+    assert_true(error > reference_linalg_bound(&call));
+    x[0] = x[1] = 0.5;
+    assert_int_equal(reference_linalg_error(&call, &error), BP_OK);
+    assert_true(error <= reference_linalg_bound(&call));
+}
+
+/* The norm of 8 elements of 2^1020 is in range, 60 times the sum of their sizes is not. */
+static void norms_near_the_largest_number_are_right(void **state) {
+    (void)state;
+    double a[8], norm = 0x1p1020 * sqrt(8) * (1 + 0x1p-50), error;
+    bp_view views[2];
+    reference_results results;
+    for (int i = 0; i < 8; i++) {
+        a[i] = 0x1p1020;
+    }
+    assert_int_equal(bp_view_matrix(&views[0], a, BP_F64, 4, 2), BP_OK);
+    assert_int_equal(bp_view_init(&views[1], &norm, BP_F64, 0, NULL, NULL), BP_OK);
+    const bp_linalg_call call = {.struct_size = sizeof call,
+                                 .op = BP_OP_MATRIX_NORM,
+                                 .mode = BP_NORM_FRO,
+                                 .input = {&views[0].tensor},
+                                 .output = {&views[1].tensor}};
+    assert_int_equal(reference_of_matrix_values(&results, &call), BP_OK);
+    assert_int_equal(reference_error(&results.of[0].values, &views[1].tensor, &error), BP_OK);
+    assert_true(error <= reference_bound(&results.of[0].values, BP_F64));
+    reference_results_free(&results);
+}
+
 static void philox_has_the_known_answers(void **state) {
     (void)state;
     for (int i = 0; i < TEST_PHILOX_ANSWERS; i++) {
@@ -196,6 +235,8 @@ int main(void) {
         cmocka_unit_test(batches_are_broadcast),
         cmocka_unit_test(elements_without_a_bound_are_not_checked),
         cmocka_unit_test(recurrent_layers_that_overflow_inside_are_not_checked),
+        cmocka_unit_test(other_generalized_inverses_are_wrong),
+        cmocka_unit_test(norms_near_the_largest_number_are_right),
         cmocka_unit_test(philox_has_the_known_answers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,7 @@
 #ifndef TESTS_CONTRACTION_SUPPORT_H
 #define TESTS_CONTRACTION_SUPPORT_H
 
-#include "backplane.h"
+#include "support/arrays.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -18,44 +18,33 @@ typedef enum sample_layout {
     LAYOUTS
 } sample_layout;
 
-typedef struct sample_tensor {
-    bp_view view;
-    void *memory;
-    size_t bytes;
-} sample_tensor;
-
 typedef struct sample {
     const char *expression;
     int count;
     int64_t size[SAMPLE_LABELS]; /* of the labels a to z; upper case is not used */
     bp_dtype dtype;
-    sample_tensor operand[SAMPLE_OPERANDS];
+    test_array operand[SAMPLE_OPERANDS];
     const DLTensor *list[SAMPLE_OPERANDS];
-    sample_tensor out;
+    test_array out;
 } sample;
 
-typedef struct sample_random {
-    uint64_t state;
-} sample_random;
-uint64_t sample_next(sample_random *random);
-
 /* Makes operands for the expression (letters a to z, with "->", no ellipsis) with the label sizes in `size`. '!' after
- * a label makes that dimension 1, so that it broadcasts. */
+ * a label makes that dimension 1, so that it broadcasts. Numbers and layouts are drawn from test_array_random. */
 void sample_make(sample *s, const char *expression, const int64_t size[SAMPLE_LABELS], bp_dtype dtype,
-                 sample_layout operands, sample_layout out, sample_random *random);
+                 sample_layout operands, sample_layout out);
 void sample_free(sample *s);
 
-/* Compares the output with sums in long double, element by element. Returns the largest error as a multiple of the
+/* Compares the output with the reference, element by element. Returns the largest error as a multiple of the
  * bound; NaN if only one of the two values is NaN. */
 double sample_error(const sample *s);
 
 bp_einsum_call sample_call(const sample *s);
 
 /* Writes a random expression of `operands` operands to `text`, and its sizes. */
-void sample_expression(char *text, int operands, int64_t size[SAMPLE_LABELS], sample_random *random);
+void sample_expression(char *text, int operands, int64_t size[SAMPLE_LABELS]);
 
-/* Fails the test unless the call gives the right result. The failure names the expression, the layouts and the error.
- */
+/* Fails the test unless the call gives the right result and writes nothing else. The failure names the expression, the
+ * layouts and the error. */
 void sample_check(const sample *s, const bp_options *options);
 
 #endif

@@ -4,14 +4,13 @@
 #include "contraction/support_contraction.h"
 #include "dispatch/internal.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
-
-static sample_random dice = {815};
 
 typedef struct counter {
     int asked, stop; /* 0: never */
@@ -27,7 +26,13 @@ static void make(sample *s, const char *expression, int64_t each) {
     for (int i = 0; i < SAMPLE_LABELS; i++) {
         size[i] = each;
     }
-    sample_make(s, expression, size, BP_F64, COMPACT, COMPACT, &dice);
+    sample_make(s, expression, size, BP_F64, COMPACT, COMPACT);
+}
+
+static void clear(test_array *t) {
+    for (int64_t i = 0; i < test_array_count(t); i++) {
+        test_array_set(t, i, (double)NAN);
+    }
 }
 
 static bp_status counted(sample *s, counter *c) {
@@ -50,8 +55,8 @@ static void stops_between_parts_and_slices(void **state) {
         make(&s, rows[i].expression, rows[i].each);
         assert_int_equal(counted(&s, &all), BP_OK);
         assert_true(all.asked >= 2);
-        void *expected = malloc(s.out.bytes);
-        memcpy(expected, s.out.memory, s.out.bytes);
+        test_array expected;
+        test_array_copy(&expected, &s.out);
         int64_t blocks = bp__live_blocks();
         for (int stop = 1; stop <= 2; stop++) { /* the number of checks within a part depends on its time */
             counter c = {0, stop};
@@ -60,10 +65,10 @@ static void stops_between_parts_and_slices(void **state) {
             assert_non_null(strstr(bp_last_error(), "einsum was stopped"));
             assert_int_equal(bp__live_blocks(), blocks);
         }
-        memset(s.out.memory, 0xff, s.out.bytes);
+        clear(&s.out);
         assert_int_equal(counted(&s, &all), BP_OK);
-        assert_memory_equal(s.out.memory, expected, s.out.bytes);
-        free(expected);
+        test_array_check_unchanged(&s.out, &expected, "the second run");
+        test_array_free(&expected);
         sample_free(&s);
     }
 }
@@ -102,15 +107,15 @@ static void checks_may_run_operations(void **state) {
     make(&s, "ab,bc,cd,de,ef->af", 300);
     bp_einsum_call call = sample_call(&s);
     assert_int_equal(bp_einsum_run(NULL, &call, &s.out.view.tensor), BP_OK);
-    void *expected = malloc(s.out.bytes);
-    memcpy(expected, s.out.memory, s.out.bytes);
-    memset(s.out.memory, 0xff, s.out.bytes);
+    test_array expected;
+    test_array_copy(&expected, &s.out);
+    clear(&s.out);
     bp_set_interrupt_check(contract_within, &c, NULL);
     assert_int_equal(bp_einsum_run(NULL, &call, &s.out.view.tensor), BP_OK);
     bp_set_interrupt_check(NULL, NULL, NULL);
     assert_true(c.asked >= 2);
-    assert_memory_equal(s.out.memory, expected, s.out.bytes);
-    free(expected);
+    test_array_check_unchanged(&s.out, &expected, "the second run");
+    test_array_free(&expected);
     sample_free(&s);
 }
 
@@ -151,16 +156,16 @@ static void the_running_plan_outlives_calls_of_the_check(void **state) {
     for (int i = 0; i < 2; i++) { /* the second call finds it in the thread cache */
         assert_int_equal(bp_einsum("ab,bc,cd,de,ef->af", call.count, operands, &s.out.view.tensor), BP_OK);
     }
-    void *expected = malloc(s.out.bytes);
-    memcpy(expected, s.out.memory, s.out.bytes);
-    memset(s.out.memory, 0xff, s.out.bytes);
+    test_array expected;
+    test_array_copy(&expected, &s.out);
+    clear(&s.out);
     bp_set_interrupt_check(displace, &c, NULL);
     assert_int_equal(bp_einsum("ab,bc,cd,de,ef->af", call.count, operands, &s.out.view.tensor), BP_OK);
     bp_set_interrupt_check(NULL, NULL, NULL);
     assert_true(c.asked >= 2);
     assert_int_equal(c.stop, 0);
-    assert_memory_equal(s.out.memory, expected, s.out.bytes);
-    free(expected);
+    test_array_check_unchanged(&s.out, &expected, "the second run");
+    test_array_free(&expected);
     sample_free(&s);
 }
 

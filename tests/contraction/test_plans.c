@@ -12,14 +12,12 @@
 
 #include <cmocka.h>
 
-static sample_random dice = {4711};
-
 static void make(sample *s, const char *expression, int64_t each, bp_dtype dtype) {
     int64_t size[SAMPLE_LABELS];
     for (int i = 0; i < SAMPLE_LABELS; i++) {
         size[i] = each;
     }
-    sample_make(s, expression, size, dtype, COMPACT, COMPACT, &dice);
+    sample_make(s, expression, size, dtype, COMPACT, COMPACT);
 }
 
 static bp_plan *plan_of(const sample *s, const bp_einsum_search *search) {
@@ -120,11 +118,9 @@ static void the_layout_of_the_output_is_free(void **state) {
             assert_int_equal(shape[d], s.out.view.shape[d]);
             last += (shape[d] - 1) * strides[d];
         }
-        assert_int_equal((size_t)last * sizeof(float), s.out.bytes);
-        memcpy(s.out.view.strides, strides, (size_t)ndim * sizeof *strides);
-        free(s.out.memory);
-        s.out.memory = malloc(s.out.bytes);
-        s.out.view.tensor.data = s.out.memory;
+        assert_int_equal(last, s.out.all);
+        test_array_free(&s.out);
+        test_array_make_strided(&s.out, dtype, ndim, shape, strides, 0);
         assert_int_equal(execute(plan, &s), BP_OK);
         assert_true(sample_error(&s) <= 1);
         bp_einsum_part part = {.struct_size = sizeof part};
@@ -290,7 +286,7 @@ static void large_copies_are_made_in_slices(void **state) {
     (void)state;
     int64_t size[SAMPLE_LABELS] = {8, 160, 60, 60, 40};
     sample s;
-    sample_make(&s, "acbd,dce->abe", size, BP_F64, COMPACT, COMPACT, &dice);
+    sample_make(&s, "acbd,dce->abe", size, BP_F64, COMPACT, COMPACT);
     bp_plan *plan = plan_of(&s, NULL);
     bp_einsum_part part = {.struct_size = sizeof part};
     int64_t runs = 1;
@@ -319,7 +315,7 @@ static void plans_are_found_again(void **state) {
     bp_plan_release(second);
     sample other;
     int64_t size[SAMPLE_LABELS] = {7, 7, 7, 7};
-    sample_make(&other, "ab,bc,cd->ad", size, BP_F64, PERMUTED, COMPACT, &dice);
+    sample_make(&other, "ab,bc,cd->ad", size, BP_F64, PERMUTED, COMPACT);
     bool differs = false;
     for (int i = 0; i < 3; i++) {
         differs |= other.operand[i].view.strides[0] == 1;
@@ -413,7 +409,7 @@ static void parts_of(char *text, size_t size, const bp_plan *plan) {
 /* Runs one expression on 1 to 4 threads: the same parts, and bitwise equal results. */
 static void check_threads(sample *s) {
     char first_parts[512] = "", parts[512];
-    void *first = malloc(s->out.bytes);
+    test_array first = {0};
     for (int threads = 1; threads <= 4; threads++) {
         char text[64];
         snprintf(text, sizeof text, "deterministic=threads, num_threads=%d", threads);
@@ -424,16 +420,17 @@ static void check_threads(sample *s) {
         parts_of(parts, sizeof parts, plan);
         assert_int_equal(bp_einsum_run(options, &call, &s->out.view.tensor), BP_OK);
         if (threads == 1) {
-            memcpy(first, s->out.memory, s->out.bytes);
+            test_array_copy(&first, &s->out);
             strcpy(first_parts, parts);
         }
-        if (strcmp(first_parts, parts) != 0 || memcmp(first, s->out.memory, s->out.bytes) != 0) {
+        test_array_check_unchanged(&s->out, &first, s->expression);
+        if (strcmp(first_parts, parts) != 0) {
             fail_msg("%s: on one thread %s on %d threads %s", s->expression, first_parts, threads, parts);
         }
         bp_plan_release(plan);
         bp_options_release(options);
     }
-    free(first);
+    test_array_free(&first);
 }
 
 static void results_do_not_depend_on_the_number_of_threads(void **state) {
@@ -468,7 +465,7 @@ static void parts_do_not_depend_on_the_number_of_threads(void **state) {
             for (int k = 0; k < SAMPLE_LABELS; k++) {
                 size[k] = k < 4 && rows[i].size[k] ? rows[i].size[k] : 6;
             }
-            sample_make(&s, rows[i].expression, size, f64 ? BP_F64 : BP_F32, COMPACT, COMPACT, &dice);
+            sample_make(&s, rows[i].expression, size, f64 ? BP_F64 : BP_F32, COMPACT, COMPACT);
             check_threads(&s);
             sample_free(&s);
         }

@@ -1,4 +1,4 @@
-/* test_values.c - results of einsum compared with sums in long double: every kind of step, every type, various layouts,
+/* test_values.c - results of einsum compared with the reference: every kind of step, every type, various layouts,
  * and random expressions. */
 #include "contraction/support_contraction.h"
 
@@ -85,11 +85,11 @@ static void sizes_from(int64_t size[SAMPLE_LABELS], const int64_t *list, int cou
 }
 
 static void check_all(const int64_t size[SAMPLE_LABELS], sample_layout operands, sample_layout out) {
-    sample_random random = {88172645463325252u + (uint64_t)operands};
+    test_array_random = 88172645463325252u + (uint64_t)operands;
     for (size_t e = 0; e < sizeof expressions / sizeof *expressions; e++) {
         for (size_t t = 0; t < sizeof dtypes / sizeof *dtypes; t++) {
             sample s;
-            sample_make(&s, expressions[e], size, dtypes[t], operands, out, &random);
+            sample_make(&s, expressions[e], size, dtypes[t], operands, out);
             sample_check(&s, NULL);
             sample_free(&s);
         }
@@ -125,14 +125,14 @@ static void dimensions_of_one_and_none(void **state) {
 
 static void random_expressions(void **state) {
     (void)state;
-    sample_random random = {0x9E3779B97F4A7C15u};
+    test_array_random = 0x9E3779B97F4A7C15u;
     for (int i = 0; i < 1500; i++) {
         char text[128];
         int64_t size[SAMPLE_LABELS];
         sample s;
-        sample_expression(text, 1 + (int)(sample_next(&random) % 5), size, &random);
-        sample_make(&s, text, size, dtypes[sample_next(&random) % 6], (sample_layout)(sample_next(&random) % LAYOUTS),
-                    (sample_layout)(sample_next(&random) % ZERO_STRIDES), &random);
+        sample_expression(text, 1 + (int)test_array_between(0, 4), size);
+        sample_make(&s, text, size, dtypes[test_array_between(0, 5)], (sample_layout)test_array_between(0, LAYOUTS - 1),
+                    (sample_layout)test_array_between(0, ZERO_STRIDES - 1));
         sample_check(&s, NULL);
         sample_free(&s);
     }
@@ -155,7 +155,7 @@ static void large_steps(void **state) {
         {"ab->b", {2001, 33}},
         {"ab->a", {33, 2001}},
     };
-    sample_random random = {12345};
+    test_array_random = 12345;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         for (int layout = COMPACT; layout <= SCATTERED; layout++) {
             sample s;
@@ -163,15 +163,11 @@ static void large_steps(void **state) {
             memcpy(size, cases[i].size, sizeof cases[i].size);
             size['x' - 'a'] = 13;
             sample_make(&s, cases[i].expression, size, i % 2 ? BP_F32 : BP_C128, (sample_layout)layout,
-                        layout == SCATTERED ? COMPACT : PERMUTED, &random);
+                        layout == SCATTERED ? COMPACT : PERMUTED);
             sample_check(&s, NULL);
             sample_free(&s);
         }
     }
-}
-
-static void set(sample_tensor *t, int64_t index, double x) {
-    ((double *)t->memory)[index] = x;
 }
 
 static void nan_reaches_the_result(void **state) {
@@ -181,10 +177,10 @@ static void nan_reaches_the_result(void **state) {
     sizes_from(size, (const int64_t[]){9, 12, 7}, 3);
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         for (int what = 0; what < 2; what++) {
-            sample_random random = {99};
+            test_array_random = 99;
             sample s;
-            sample_make(&s, texts[i], size, BP_F64, COMPACT, COMPACT, &random);
-            set(&s.operand[0], 3, what ? (double)INFINITY : (double)NAN);
+            sample_make(&s, texts[i], size, BP_F64, COMPACT, COMPACT);
+            test_array_set(&s.operand[0], 3, what ? (double)INFINITY : (double)NAN);
             sample_check(&s, NULL);
             sample_free(&s);
         }
@@ -197,11 +193,11 @@ static void the_old_output_is_not_read(void **state) {
     int64_t size[SAMPLE_LABELS];
     sizes_from(size, (const int64_t[]){6, 5, 4}, 3);
     for (size_t e = 0; e < sizeof expressions / sizeof *expressions; e++) {
-        sample_random random = {7};
+        test_array_random = 7;
         sample s;
-        sample_make(&s, expressions[e], size, BP_F64, PERMUTED, SCATTERED, &random);
-        for (size_t i = 0; i < s.out.bytes / sizeof(double); i++) {
-            set(&s.out, (int64_t)i, (double)NAN);
+        sample_make(&s, expressions[e], size, BP_F64, PERMUTED, SCATTERED);
+        for (int64_t i = 0; i < test_array_count(&s.out); i++) {
+            test_array_set(&s.out, i, (double)NAN);
         }
         sample_check(&s, NULL);
         sample_free(&s);
@@ -214,28 +210,17 @@ static void memory_between_output_elements_is_unchanged(void **state) {
     int64_t size[SAMPLE_LABELS];
     sizes_from(size, (const int64_t[]){16, 33, 18}, 3);
     for (size_t e = 0; e < sizeof texts / sizeof *texts; e++) {
-        sample_random random = {7};
+        test_array_random = 7;
         sample s;
-        sample_make(&s, texts[e], size, BP_F64, COMPACT, COMPACT, &random);
-        sample_tensor compact = s.out;
-        DLTensor *out = &s.out.view.tensor;
-        size_t count = compact.bytes / sizeof(double);
-        double *wide = malloc(2 * compact.bytes);
-        for (size_t i = 0; i < 2 * count; i++) {
-            wide[i] = 42;
+        sample_make(&s, texts[e], size, BP_F64, COMPACT, COMPACT);
+        test_array compact = s.out;
+        int64_t strides[SAMPLE_NDIM];
+        for (int d = 0; d < compact.view.tensor.ndim; d++) {
+            strides[d] = 2 * compact.view.strides[d];
         }
-        s.out.memory = wide;
-        out->data = wide;
-        for (int d = 0; d < out->ndim; d++) {
-            s.out.view.strides[d] = 2 * s.out.view.strides[d];
-        }
-        out->shape = s.out.view.shape;
-        out->strides = s.out.view.strides;
+        test_array_make_strided(&s.out, BP_F64, compact.view.tensor.ndim, compact.view.shape, strides, 0);
         sample_check(&s, NULL);
-        for (size_t i = 1; i < 2 * count; i += 2) {
-            assert_true(wide[i] == 42);
-        }
-        free(compact.memory);
+        test_array_free(&compact);
         sample_free(&s);
     }
 }

@@ -3,25 +3,14 @@
 #ifndef BP_TESTS_CONV_CASES_H
 #define BP_TESTS_CONV_CASES_H
 
-#include "backplane.h"
-
-#include <stdbool.h>
-#include <stdint.h>
-
-/* The memory of a tensor, which has elements that the tensor does not. */
-typedef struct conv_tensor {
-    bp_view view;
-    char *memory;
-    size_t bytes;
-    unsigned char *used; /* for each element of the memory: whether it belongs to the tensor */
-} conv_tensor;
+#include "support/arrays.h"
 
 /* A convolution with all tensors, and the arrays that its call points to. */
 typedef struct conv_case {
     bp_conv_call call;
     bp_dtype dtype;
     int64_t stride[3], dilation[3], padding[3], padding_end[3], output_padding[3];
-    conv_tensor input, weight, bias, output;
+    test_array input, weight, bias, output;
     char text[256];
 } conv_case;
 
@@ -42,24 +31,10 @@ typedef struct conv_limits {
     int ndim; /* 0: random */
 } conv_limits;
 
-uint64_t conv_random(uint64_t *state);
-
 /* Makes a case whose parameters and layouts are random, with values that are small integers if `integers`, otherwise in
- * (-1, 1). Written tensors have the value 77 everywhere. */
-void conv_make(conv_case *c, uint64_t *state, const conv_limits *limits, bool integers);
+ * (-1, 1). The tensors are guarded. */
+void conv_make(conv_case *c, const conv_limits *limits, bool integers);
 void conv_free(conv_case *c);
-
-/* Makes a tensor with the same view and contents. */
-void conv_copy(conv_tensor *to, const conv_tensor *from);
-void conv_free_tensor(conv_tensor *t);
-
-/* Element `index` of the compact order. */
-double conv_get(const conv_tensor *t, int64_t index);
-void conv_set(conv_tensor *t, int64_t index, double value);
-int64_t conv_elements(const conv_tensor *t);
-
-/* Rounds a value to a type. */
-double conv_rounded(bp_dtype dtype, double value);
 
 /* Returns the results of the pass in f64, compact; `sizes` gets the sums of the products' absolute values if it is not
  * NULL. The bias gradient follows the weight gradient. The caller frees both. */
@@ -75,6 +50,6 @@ void conv_compare(const conv_case *c, const double *expected, const double *size
 double *conv_bounds(conv_case *c);
 
 /* The tensors that the pass writes; NULL if there is no second one. */
-void conv_written(conv_case *c, conv_tensor *written[2]);
+void conv_written(conv_case *c, test_array *written[2]);
 
 #endif

@@ -42,9 +42,9 @@ bp_status transformed_plan(const transformed *by, bp_plan **made, const bp_conv_
     return status;
 }
 
-void transformed_compare(const transformed *by, uint64_t *random, const conv_limits *limits, const char *further) {
+void transformed_compare(const transformed *by, const conv_limits *limits, const char *further) {
     conv_case c;
-    conv_make(&c, random, limits, false);
+    conv_make(&c, limits, false);
     double *expected = conv_reference(&c, NULL), *sizes = conv_bounds(&c);
     run(by, &c.call, further, c.text);
     conv_compare(&c, expected, sizes, c.dtype == BP_F64 ? TRANSFORMED_BOUND_F64 : TRANSFORMED_BOUND_F32);
@@ -57,44 +57,44 @@ void transformed_errors_are_bounded(void **state) {
     const transformed *by = *state;
     static const char *const settings[] = {", num_threads=1", ", num_threads=2",
                                            ", num_threads=1, cpu.capability=default"};
-    uint64_t random = 88172645463325252u;
+    test_array_random = 88172645463325252;
     for (int i = 0; i < cases() * 3; i++) {
         const conv_limits limits = by->limits(i, i % 5 ? 12 : 60, 20);
-        transformed_compare(by, &random, &limits, settings[i % 3]);
+        transformed_compare(by, &limits, settings[i % 3]);
     }
 }
 
 /* Channels of several blocks of the products, several units of rows, and padding by more than a tile. */
 void transformed_large_sizes(void **state) {
     const transformed *by = *state;
-    uint64_t random = 4711;
+    test_array_random = 4711;
     for (int i = 0; i < 16; i++) {
         conv_limits limits = by->limits(i, 3, 9);
         limits.input_channels = i % 4 < 2 ? 400 : 130;
         limits.most_padding = 11;
-        transformed_compare(by, &random, &limits, ", num_threads=4");
+        transformed_compare(by, &limits, ", num_threads=4");
     }
 }
 
 void transformed_bits_do_not_depend_on_threads(void **state) {
     const transformed *by = *state;
-    uint64_t random = 7654321;
+    test_array_random = 7654321;
     static const char *const settings[] = {", num_threads=2", ", num_threads=3", ", num_threads=7"};
     for (int i = 0; i < cases() / 4; i++) {
         const conv_limits limits = by->limits(i, 90, 20);
         conv_case c;
-        conv_tensor first, *written[2];
-        conv_make(&c, &random, &limits, false);
+        test_array first, *written[2];
+        conv_make(&c, &limits, false);
         conv_written(&c, written);
         run(by, &c.call, ", num_threads=1", c.text);
-        conv_copy(&first, written[0]);
+        test_array_copy(&first, written[0]);
         for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
             run(by, &c.call, settings[s], c.text);
             if (memcmp(first.memory, written[0]->memory, written[0]->bytes) != 0) {
                 fail_msg("%s: %s gives other bits", c.text, settings[s]);
             }
         }
-        conv_free_tensor(&first);
+        test_array_free(&first);
         conv_free(&c);
     }
 }
@@ -110,15 +110,15 @@ static void item_of(const DLTensor *batch, int64_t item, bp_view *one) {
 
 void transformed_items_of_a_batch_are_independent(void **state) {
     const transformed *by = *state;
-    uint64_t random = 99;
+    test_array_random = 99;
     for (int i = 0; i < cases() / 4; i++) {
         const conv_limits limits = by->limits(i, 30, 20);
         conv_case c;
-        conv_tensor first, *written[2];
-        conv_make(&c, &random, &limits, false);
+        test_array first, *written[2];
+        conv_make(&c, &limits, false);
         conv_written(&c, written);
         run(by, &c.call, ", num_threads=2", c.text);
-        conv_copy(&first, written[0]);
+        test_array_copy(&first, written[0]);
         for (int64_t n = 0; c.input.view.tensor.ndim == c.call.ndim + 2 && n < c.input.view.tensor.shape[0]; n++) {
             bp_view input, output;
             bp_conv_call call = c.call;
@@ -134,7 +134,7 @@ void transformed_items_of_a_batch_are_independent(void **state) {
         if (memcmp(first.memory, written[0]->memory, written[0]->bytes) != 0) {
             fail_msg("%s: an item alone gives other bits", c.text);
         }
-        conv_free_tensor(&first);
+        test_array_free(&first);
         conv_free(&c);
     }
 }
@@ -160,14 +160,14 @@ static void execute(const conv_case *c, const bp_plan *made, const bp_packed *pa
 
 void transformed_packed_weights_give_the_same_bits(void **state) {
     const transformed *by = *state;
-    uint64_t random = 5;
+    test_array_random = 5;
     for (int i = 0; i < cases() / 4; i++) {
         const conv_limits limits = by->limits(i, i % 7 ? 40 : 100, 14);
         conv_case c;
-        conv_tensor first, kept, *written[2];
+        test_array first, kept, *written[2];
         bp_plan *made;
         bp_packed *packed;
-        conv_make(&c, &random, &limits, false);
+        conv_make(&c, &limits, false);
         conv_written(&c, written);
         assert_int_equal(transformed_plan(by, &made, &c.call, ", num_threads=2, dispatch.packed=second"), BP_OK);
         const bp_operand weight = {c.call.weight->data, c.call.weight->byte_offset};
@@ -176,9 +176,9 @@ void transformed_packed_weights_give_the_same_bits(void **state) {
         bp_plan_describe(made, &info);
         assert_int_equal(info.packs & 2u, 2u);
         execute(&c, made, NULL);
-        conv_copy(&first, written[0]);
+        test_array_copy(&first, written[0]);
         /* The weight itself is not read any more. */
-        conv_copy(&kept, &c.weight);
+        test_array_copy(&kept, &c.weight);
         memset(c.weight.memory, 0xff, c.weight.bytes);
         execute(&c, made, packed);
         if (memcmp(first.memory, written[0]->memory, written[0]->bytes) != 0) {
@@ -186,8 +186,8 @@ void transformed_packed_weights_give_the_same_bits(void **state) {
         }
         bp_packed_release(packed);
         bp_plan_release(made);
-        conv_free_tensor(&first);
-        conv_free_tensor(&kept);
+        test_array_free(&first);
+        test_array_free(&kept);
         conv_free(&c);
     }
 }
@@ -196,23 +196,23 @@ void transformed_packed_weights_give_the_same_bits(void **state) {
 void transformed_not_finite_reaches_results(void **state) {
     const transformed *by = *state;
     static const float values[] = {NAN, INFINITY, -INFINITY};
-    uint64_t random = 31;
+    test_array_random = 31;
     for (int i = 0; i < cases(); i++) {
         const conv_limits limits = by->limits(i, 12, 20);
         conv_case c;
-        conv_tensor *written[2];
-        conv_make(&c, &random, &limits, false);
+        test_array *written[2];
+        conv_make(&c, &limits, false);
         conv_written(&c, written);
         c.call.activation = BP_UNARY_COPY;
-        conv_tensor *read = i % 5 == 0 ? &c.weight : c.call.pass == BP_CONV_FORWARD ? &c.input : &c.output;
-        if (conv_elements(read) > 0) {
-            conv_set(read, (int64_t)(conv_random(&random) % (uint64_t)conv_elements(read)), (double)values[i % 3]);
+        test_array *read = i % 5 == 0 ? &c.weight : c.call.pass == BP_CONV_FORWARD ? &c.input : &c.output;
+        if (test_array_count(read) > 0) {
+            test_array_set(read, test_array_between(0, test_array_count(read) - 1), (double)values[i % 3]);
         }
         double *expected = conv_reference(&c, NULL);
         run(by, &c.call, "", c.text);
-        for (int64_t e = 0; e < conv_elements(written[0]); e++) {
-            if (!isfinite(expected[e]) && isfinite(conv_get(written[0], e))) {
-                fail_msg("%s: element %d is %g, not %g", c.text, (int)e, conv_get(written[0], e), expected[e]);
+        for (int64_t e = 0; e < test_array_count(written[0]); e++) {
+            if (!isfinite(expected[e]) && isfinite(test_array_get(written[0], e))) {
+                fail_msg("%s: element %d is %g, not %g", c.text, (int)e, test_array_get(written[0], e), expected[e]);
             }
         }
         free(expected);
@@ -222,20 +222,20 @@ void transformed_not_finite_reaches_results(void **state) {
 
 void transformed_not_a_number_passes_the_activation(void **state) {
     const transformed *by = *state;
-    uint64_t random = 8;
+    test_array_random = 8;
     conv_limits limits = by->limits(0, 5, 12);
     for (int i = 0; i < 40; i++) {
         conv_case c;
-        conv_make(&c, &random, &limits, false);
+        conv_make(&c, &limits, false);
         c.call.activation = BP_UNARY_RELU;
-        for (int64_t e = 0; e < conv_elements(&c.input); e++) {
-            conv_set(&c.input, e, (double)NAN);
+        for (int64_t e = 0; e < test_array_count(&c.input); e++) {
+            test_array_set(&c.input, e, (double)NAN);
         }
         double *expected = conv_reference(&c, NULL);
         run(by, &c.call, "", c.text);
-        for (int64_t e = 0; e < conv_elements(&c.output); e++) {
-            assert_true(!isnan(expected[e]) || isnan(conv_get(&c.output, e)));
-            assert_true(!(conv_get(&c.output, e) < 0));
+        for (int64_t e = 0; e < test_array_count(&c.output); e++) {
+            assert_true(!isnan(expected[e]) || isnan(test_array_get(&c.output, e)));
+            assert_true(!(test_array_get(&c.output, e) < 0));
         }
         free(expected);
         conv_free(&c);

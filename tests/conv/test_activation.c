@@ -1,8 +1,6 @@
 /* test_activation.c - functions of the results of convolutions: bitwise equal to functions of elements of the plain
  * results, for all types, layouts and algorithms; and the candidates that refuse them. */
-#include "backplane.h"
-
-#include "tensor/internal.h"
+#include "support/arrays.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -36,30 +34,12 @@ static const char *const settings[] = {"conv.enabled=native,conv.preferred=nativ
 
 static const bp_dtype types[] = {BP_F16, BP_BF16, BP_F32, BP_F64};
 
-/* Makes a tensor of numbers from -1 to 1 in one of three layouts: contiguous, channels-last, or with gaps. */
-static char *make(bp_view *v, bp_dtype type, int ndim, const int64_t *shape, int layout, uint32_t seed) {
-    int64_t strides[4], step = layout == 2 ? 2 : 1, elements = 1;
-    for (int i = ndim - 1; i >= 0; i--) {
-        const int d = layout != 1 || ndim < 3 ? i : i == ndim - 1 ? 1 : i == 0 ? 0 : i + 1;
-        strides[d] = step;
-        step *= shape[d];
-        elements *= shape[d];
-    }
-    double *numbers = malloc((size_t)elements * sizeof *numbers);
-    char *memory = malloc((size_t)step * bp_dtype_size(type) + 1);
-    bp_view from;
-    assert_non_null(numbers);
-    assert_non_null(memory);
-    memset(memory, 0x3a, (size_t)step * bp_dtype_size(type));
-    for (int64_t i = 0; i < elements; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        numbers[i] = (double)(int32_t)seed / 2147483648.0;
-    }
-    assert_int_equal(bp_view_init(&from, numbers, BP_F64, ndim, shape, NULL), BP_OK);
-    assert_int_equal(bp_view_init(v, memory, type, ndim, shape, strides), BP_OK);
-    assert_int_equal(bp_unary_run(NULL, BP_UNARY_COPY, &from.tensor, &v->tensor), BP_OK);
-    free(numbers);
-    return memory;
+static const test_layout layouts[] = {TEST_COMPACT, TEST_CHANNELS_LAST, TEST_GAPS};
+
+static DLTensor *make(test_array *t, bp_dtype type, int ndim, const int64_t *shape, test_layout layout) {
+    test_array_make(t, type, ndim, shape, layout);
+    test_array_fill(t, 1);
+    return &t->view.tensor;
 }
 
 static bp_plan *plan_of(const bp_options *options, bp_conv_call *call, bp_unary_kind activation) {
@@ -87,34 +67,31 @@ static void run_plan(const bp_plan *plan, const bp_conv_call *call, bool pack) {
 }
 
 /* Compares all memory of the output, gaps included. */
-static void check(const geometry *g, bp_dtype type, int layout, const char *setting, bp_unary_kind kind) {
+static void check(const geometry *g, bp_dtype type, test_layout layout, const char *setting, bp_unary_kind kind) {
     const int64_t size[] = {g->size[0], g->size[1]}, channels = g->groups * g->out, one = g->stride;
     const int64_t stride[] = {one, one};
     const int64_t input[] = {g->batch, g->groups * g->in, size[0], size[1]};
     const int64_t weight[] = {g->transposed ? g->in * g->groups : channels, g->transposed ? g->out : g->in, g->kernel,
                               size[1] == 1 ? 1 : g->kernel};
-    bp_view v[4];
+    test_array t[4], wanted;
     bp_options *options = NULL;
     assert_int_equal(bp_options_new(&options, setting), BP_OK);
-    char *memory[] = {make(&v[0], type, 4, input, layout, 1), make(&v[1], type, 4, weight, layout == 2, 2),
-                      make(&v[2], type, 1, &channels, layout, 3), NULL};
+    test_array_random = 1;
     bp_conv_call call = {.struct_size = sizeof call,
                          .ndim = 2,
                          .transposed = g->transposed,
                          .groups = g->groups,
                          .stride = stride,
-                         .input = &v[0].tensor,
-                         .weight = &v[1].tensor,
-                         .bias = kind % 3 == 0 ? NULL : &v[2].tensor};
+                         .input = make(&t[0], type, 4, input, layout),
+                         .weight =
+                             make(&t[1], type, 4, weight, layout == TEST_GAPS ? TEST_CHANNELS_LAST : TEST_COMPACT),
+                         .bias = make(&t[2], type, 1, &channels, layout)};
+    call.bias = kind % 3 == 0 ? NULL : call.bias;
     bp_dtype dtype;
     int ndim;
     int64_t shape[BP_MAX_NDIM];
     assert_int_equal(bp_conv_shape(&call, &dtype, &ndim, shape), BP_OK);
-    memory[3] = make(&v[3], type, ndim, shape, layout, 4);
-    call.output = &v[3].tensor;
-    const size_t bytes = (size_t)bp__tensor_elements(call.output) * (layout == 2 ? 2 : 1) * bp_dtype_size(type);
-    char *wanted = malloc(bytes);
-    assert_non_null(wanted);
+    call.output = make(&t[3], type, ndim, shape, layout);
     bp_plan *whole = plan_of(options, &call, kind);
     bp_plan_info a = {.struct_size = sizeof a}, b = {.struct_size = sizeof b};
     assert_int_equal(bp_plan_describe(whole, &b), BP_OK);
@@ -132,20 +109,20 @@ static void check(const geometry *g, bp_dtype type, int layout, const char *sett
     for (int pack = 0; pack < 2; pack++) {
         run_plan(plain, &call, pack);
         assert_int_equal(bp_unary_run(options, kind, call.output, call.output), BP_OK);
-        memcpy(wanted, memory[3], bytes);
+        test_array_copy(&wanted, &t[3]);
         run_plan(whole, &call, pack);
-        if (memcmp(wanted, memory[3], bytes) != 0) {
+        if (memcmp(wanted.memory, t[3].memory, (size_t)wanted.all * bp_dtype_size(type)) != 0) {
             fail_msg("geometry %d, type %s, layout %d, %s, function %d, %s: other bits", (int)(g - geometries),
-                     bp_dtype_name(type), layout, setting, (int)kind, b.algorithm);
+                     bp_dtype_name(type), (int)layout, setting, (int)kind, b.algorithm);
         }
+        test_array_free(&wanted);
     }
     bp_plan_release(plain);
     bp_plan_release(whole);
     bp_options_release(options);
     for (int i = 0; i < 4; i++) {
-        free(memory[i]);
+        test_array_free(&t[i]);
     }
-    free(wanted);
 }
 
 static void all_algorithms(void **state) {
@@ -156,7 +133,7 @@ static void all_algorithms(void **state) {
             for (int layout = 0; layout < 3; layout++) {
                 for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
                     kind = kind % (BP_UNARY_KINDS - 1) + 1;
-                    check(&geometries[g], types[t], layout, settings[s], (bp_unary_kind)kind);
+                    check(&geometries[g], types[t], layouts[layout], settings[s], (bp_unary_kind)kind);
                 }
             }
         }
@@ -167,7 +144,7 @@ static void all_functions(void **state) {
     (void)state;
     for (int kind = BP_UNARY_COPY; kind < BP_UNARY_KINDS; kind++) {
         for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
-            check(&geometries[1], types[t], 1, settings[0], (bp_unary_kind)kind);
+            check(&geometries[1], types[t], TEST_CHANNELS_LAST, settings[0], (bp_unary_kind)kind);
         }
     }
 }

@@ -77,11 +77,11 @@ static conv_limits limits_of(int i, int most_channels) {
 /* Small integers are bf16 numbers, and their sums are exact. */
 static void integers_are_exact(void **state) {
     (void)state;
-    uint64_t random = 271828;
+    test_array_random = 271828;
     for (int i = 0; i < 4 * CASES; i++) {
         const conv_limits limits = limits_of(i, i % 2 ? 20 : 3);
         conv_case c;
-        conv_make(&c, &random, &limits, true);
+        conv_make(&c, &limits, true);
         double *expected = conv_reference(&c, NULL);
         run(&c, i % 3 ? ONLY ",num_threads=2" : ONLY ",num_threads=1");
         conv_compare(&c, expected, NULL, 0);
@@ -99,13 +99,13 @@ static void integers_are_exact(void **state) {
  * the products' absolute values, to which the bias belongs. */
 static void errors_are_bounded(void **state) {
     (void)state;
-    uint64_t random = 31415;
+    test_array_random = 31415;
     const double sums = 40 * 64 * 0x1p-24, f32 = 0x1p-7 + 0x1p-16 + sums, bf16 = 0x1p-8 + sums;
     for (int i = 0; i < CASES; i++) {
         const conv_limits limits = limits_of(i, 40);
         conv_case c;
         double *sizes;
-        conv_make(&c, &random, &limits, false);
+        conv_make(&c, &limits, false);
         double *expected = conv_reference(&c, &sizes);
         run(&c, ONLY ",num_threads=2");
         conv_compare(&c, expected, sizes, limits.dtype == BP_F32 ? f32 : bf16);
@@ -118,27 +118,27 @@ static void errors_are_bounded(void **state) {
 /* The results are as with operands that were rounded before, and differ from the results of f32 operands. */
 static void operands_are_rounded(void **state) {
     (void)state;
-    uint64_t random = 161803;
+    test_array_random = 161803;
     int differ = 0;
     for (int i = 0; i < CASES; i++) {
         conv_limits limits = limits_of(2 * i + 1, 30);
         conv_case c;
         double *sizes;
-        conv_make(&c, &random, &limits, false);
+        conv_make(&c, &limits, false);
         double *exact = conv_reference(&c, NULL);
         run(&c, ONLY ",num_threads=2");
         const bool input = limits.pass == BP_CONV_INPUT;
-        conv_tensor *const read[] = {input ? &c.output : &c.input, &c.weight};
+        test_array *const read[] = {input ? &c.output : &c.input, &c.weight};
         for (int t = 0; t < 2; t++) {
-            for (int64_t e = 0; e < conv_elements(read[t]); e++) {
-                conv_set(read[t], e, conv_rounded(BP_BF16, conv_get(read[t], e)));
+            for (int64_t e = 0; e < test_array_count(read[t]); e++) {
+                test_array_set(read[t], e, test_array_rounded(BP_BF16, test_array_get(read[t], e)));
             }
         }
         double *expected = conv_reference(&c, &sizes);
         conv_compare(&c, expected, sizes, 40 * 64 * 0x1p-24);
-        conv_tensor *written[2];
+        test_array *written[2];
         conv_written(&c, written);
-        for (int64_t e = 0; e < conv_elements(written[0]); e++) {
+        for (int64_t e = 0; e < test_array_count(written[0]); e++) {
             differ += fabs(exact[e] - expected[e]) > 1e-4 * sizes[e];
         }
         free(exact);
@@ -155,22 +155,22 @@ static void bits_do_not_depend_on_threads(void **state) {
     static const char *const settings[] = {ONLY ",deterministic=threads,num_threads=2",
                                            ONLY ",deterministic=threads,num_threads=3",
                                            ONLY ",deterministic=threads,num_threads=7"};
-    uint64_t random = 57721;
+    test_array_random = 57721;
     for (int i = 0; i < CASES; i++) {
         const conv_limits limits = limits_of(i, 50);
         conv_case c;
-        conv_tensor first, *written[2];
-        conv_make(&c, &random, &limits, false);
+        test_array first, *written[2];
+        conv_make(&c, &limits, false);
         conv_written(&c, written);
         run(&c, ONLY ",deterministic=threads,num_threads=1");
-        conv_copy(&first, written[0]);
+        test_array_copy(&first, written[0]);
         for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
             run(&c, settings[s]);
             if (memcmp(first.memory, written[0]->memory, first.bytes) != 0) {
                 fail_msg("%s: %s gives other bits", c.text, settings[s]);
             }
         }
-        conv_free_tensor(&first);
+        test_array_free(&first);
         conv_free(&c);
     }
 }

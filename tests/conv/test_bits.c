@@ -71,11 +71,11 @@ static void add_bytes(uint64_t *hash, const void *bytes, size_t count) {
 }
 
 static void add_results(uint64_t *hash, conv_case *c) {
-    conv_tensor *written[2];
+    test_array *written[2];
     conv_written(c, written);
     for (int i = 0; i < 2; i++) {
-        for (int64_t e = 0; written[i] && e < conv_elements(written[i]); e++) {
-            const double value = conv_get(written[i], e);
+        for (int64_t e = 0; written[i] && e < test_array_count(written[i]); e++) {
+            const double value = test_array_get(written[i], e);
             add_bytes(hash, &value, sizeof value);
         }
     }
@@ -98,7 +98,8 @@ static conv_limits limits_of(const row *r, int i) {
 static uint64_t hash_of(const row *r, const char *capability) {
     char settings[256];
     bp_options *options;
-    uint64_t random = 271828, hash = 0xcbf29ce484222325u;
+    uint64_t hash = 0xcbf29ce484222325u;
+    test_array_random = 271828;
     snprintf(settings, sizeof settings,
              "conv.preferred=native:%s,dispatch.fallback=strict,deterministic=threads,num_threads=2,"
              "mkldnn.conv.fp32_precision=%s,cpu.capability=%s",
@@ -107,7 +108,7 @@ static uint64_t hash_of(const row *r, const char *capability) {
     for (int i = 0; i < CASES; i++) {
         const conv_limits limits = limits_of(r, i);
         conv_case c;
-        conv_make(&c, &random, &limits, false);
+        conv_make(&c, &limits, false);
         if (bp_conv_run(options, &c.call) != BP_OK) {
             fail_msg("%s, %s: %s", c.text, settings, bp_last_error());
         }

@@ -125,11 +125,12 @@ static int run_candidates(conv_case *c, const double *expected, const char *thre
 }
 
 static void run_cases(conv_limits (*limits_for)(int i), uint64_t random) {
+    test_array_random = random;
     int ran = 0;
     for (int i = 0; i < cases() * 12; i++) {
         const conv_limits limits = limits_for(i);
         conv_case c;
-        conv_make(&c, &random, &limits, true);
+        conv_make(&c, &limits, true);
         double *expected = conv_reference(&c, NULL);
         ran += run_candidates(&c, expected, i % 2 ? ",num_threads=1" : ",num_threads=2");
         free(expected);
@@ -152,7 +153,7 @@ static void all_are_right_for_few_positions(void **state) {
 static void measured_calls_are_right(void **state) {
     (void)state;
     static const char settings[] = "benchmark=true,tuning.start=now,tuning.store=off,num_threads=2";
-    uint64_t random = 55555;
+    test_array_random = 55555;
     int measured = 0;
     for (int i = 0; i < 24; i++) {
         const conv_limits limits = {.dtype = dtypes[i / 3 % 2],
@@ -162,7 +163,7 @@ static void measured_calls_are_right(void **state) {
                                     .plain = i % 2 != 0};
         conv_case c;
         bp_plan_info info = {.struct_size = sizeof info};
-        conv_make(&c, &random, &limits, true);
+        conv_make(&c, &limits, true);
         double *expected = conv_reference(&c, NULL), *sizes = limits.pass == BP_CONV_WEIGHT ? NULL : conv_bounds(&c);
         run(&c, settings);
         conv_compare(&c, expected, sizes, 2e-6);

@@ -1,6 +1,7 @@
 /* test_fourier_wide.c - compares convolutions by Fourier transforms on every kernel set with the definition: the set of
  * AVX-512 is compiled for AVX2, so that vectors of 16 lanes are tested on processors without AVX-512. */
 #include "providers/native/conv/fourier.h"
+#include "support/arrays.h"
 #include "support/host.h"
 
 #include <math.h>
@@ -37,14 +38,12 @@ static double get(const void *at, bool f64, int64_t i) {
     return f64 ? ((const double *)at)[i] : (double)((const float *)at)[i];
 }
 
-static void fill(void *at, bool f64, int64_t count, uint64_t *state) {
+static void fill(void *at, bool f64, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
-        *state = *state * 6364136223846793005u + 1442695040888963407u;
-        const double value = (double)(int64_t)(*state >> 40) / (1 << 23) - 1;
         if (f64) {
-            ((double *)at)[i] = value;
+            ((double *)at)[i] = test_array_uniform();
         } else {
-            ((float *)at)[i] = (float)value;
+            ((float *)at)[i] = (float)test_array_uniform();
         }
     }
 }
@@ -164,15 +163,15 @@ static int sets_of(bool f64, bp__fourier_set sets[3]) {
 
 static void results_are_right(void **state) {
     (void)state;
-    uint64_t random = 5;
+    test_array_random = 5;
     for (int i = 0; i < (int)(sizeof geometries / sizeof *geometries) * 4; i++) {
         const bool f64 = i % 2, last = i / 2 % 2;
         bp__fourier_set sets[3];
         bp_problem problem;
         const arrays a = make(&problem, &geometries[i / 4], f64, last);
         const int count = sets_of(f64, sets);
-        fill(a.x, f64, a.in, &random);
-        fill(a.w, f64, a.weight, &random);
+        fill(a.x, f64, a.in);
+        fill(a.w, f64, a.weight);
         for (int s = 0; s < count; s++) {
             assert_int_equal(sets[s].transforms[0]->lanes, sets[s].products->lanes);
             memset(a.y, 0xff, (size_t)a.out * sizeof(double));

@@ -56,41 +56,37 @@ enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 /* A tensor with values in the order of channels first, [n][channel][depth][height][width], and its layout. */
 typedef struct tensor {
-    int64_t shape[2 + NDIM], strides[2 + NDIM], elements;
+    int64_t elements;
     double *value;
-    conv_tensor stored;
+    test_array stored;
 } tensor;
 
 static void make(tensor *t, bp_dtype dtype, int layout, int64_t n, int64_t channels, const int64_t size[NDIM]) {
     const int64_t pixel = layout == PADDED ? channels + 3 : channels;
     static const int order[LAYOUTS][2 + NDIM] = {{4, 3, 2, 1, 0}, {1, 4, 3, 2, 0}, {1, 4, 3, 2, 0}};
-    int64_t step = 1;
-    t->shape[0] = n;
-    t->shape[1] = channels;
-    memcpy(t->shape + 2, size, NDIM * sizeof *size);
+    const int64_t shape[2 + NDIM] = {n, channels, size[0], size[1], size[2]};
+    int64_t step = 1, strides[2 + NDIM];
     for (int i = 0; i < 2 + NDIM; i++) {
         const int d = order[layout][i];
-        t->strides[d] = step;
-        step *= d == 1 && layout != FIRST ? pixel : t->shape[d];
+        strides[d] = step;
+        step *= d == 1 && layout != FIRST ? pixel : shape[d];
     }
     t->elements = n * channels * size[0] * size[1] * size[2];
     t->value = calloc((size_t)t->elements, sizeof *t->value);
-    t->stored = (conv_tensor){.memory = calloc((size_t)step, 8)};
-    assert_true(t->value && t->stored.memory);
-    bp_view_init(&t->stored.view, t->stored.memory, dtype, 2 + NDIM, t->shape, t->strides);
+    assert_non_null(t->value);
+    test_array_make_strided(&t->stored, dtype, 2 + NDIM, shape, strides, 0);
 }
 
-static void fill(tensor *t, uint64_t *random, bool integers) {
+static void fill(tensor *t, bool integers) {
     for (int64_t i = 0; i < t->elements; i++) {
-        const uint64_t number = conv_random(random);
-        t->value[i] = integers ? (double)(number % 5) - 2 : (double)(number % 20001) / 1e4 - 1;
-        conv_set(&t->stored, i, t->value[i]);
+        t->value[i] = integers ? (double)test_array_between(-2, 2) : (double)test_array_between(-10000, 10000) / 1e4;
+        test_array_set(&t->stored, i, t->value[i]);
     }
 }
 
 static void release(tensor *t) {
     free(t->value);
-    free(t->stored.memory);
+    test_array_free(&t->stored);
 }
 
 typedef struct operands {
@@ -141,7 +137,7 @@ static tensor *written(operands *o, bp_conv_pass pass) {
 }
 
 static void make_all(operands *o, const geometry *g, bp_dtype dtype, int layout, bp_conv_pass pass, bool integers) {
-    uint64_t random = 577215;
+    test_array_random = 577215;
     int64_t out[NDIM];
     for (int d = 0; d < NDIM; d++) {
         out[d] = out_of(g, d);
@@ -152,7 +148,7 @@ static void make_all(operands *o, const geometry *g, bp_dtype dtype, int layout,
     tensor *const all[] = {&o->x, &o->w, &o->y};
     for (int i = 0; i < 3; i++) {
         if (all[i] != written(o, pass)) {
-            fill(all[i], &random, integers);
+            fill(all[i], integers);
         }
     }
 }
@@ -197,11 +193,12 @@ static void check_exact(const geometry *g, const char *algorithm, bp_dtype dtype
     run(&o, g, algorithm, pass, 1 + layout);
     const tensor *result = written(&o, pass);
     for (int64_t e = 0; e < result->elements; e++) {
-        const double expected = conv_rounded(dtype, result->value[e]), got = conv_get(&result->stored, e);
+        const double expected = test_array_rounded(dtype, result->value[e]), got = test_array_get(&result->stored, e);
         if (got != expected) {
             fail_msg("%s: element %lld is %g, not %g", text, (long long)e, got, expected);
         }
     }
+    test_array_check_gaps(&result->stored, text);
     release_all(&o);
 }
 
@@ -220,9 +217,9 @@ static void check_bits(const geometry *g, const char *algorithm, bp_dtype dtype,
         run(&o, g, algorithm, pass, threads[t]);
         const tensor *result = written(&o, pass), *expected = written(&first, pass);
         for (int64_t e = 0; e < result->elements; e++) {
-            if (conv_get(&result->stored, e) != conv_get(&expected->stored, e)) {
+            if (test_array_get(&result->stored, e) != test_array_get(&expected->stored, e)) {
                 fail_msg("%s, %d threads: element %lld is %.17g, not %.17g", text, threads[t], (long long)e,
-                         conv_get(&result->stored, e), conv_get(&expected->stored, e));
+                         test_array_get(&result->stored, e), test_array_get(&expected->stored, e));
             }
         }
     }

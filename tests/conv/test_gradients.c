@@ -29,85 +29,85 @@ static void run(const bp_conv_call *call, const char *settings, const char *text
     bp_options_release(options);
 }
 
-static void fill(conv_tensor *t, uint64_t *random) {
-    for (int64_t i = 0; i < conv_elements(t); i++) {
-        conv_set(t, i, (double)(int64_t)(conv_random(random) % 2000001) / 1e6 - 1);
+static void fill(test_array *t) {
+    for (int64_t i = 0; i < test_array_count(t); i++) {
+        test_array_set(t, i, (double)test_array_between(0, 2000000) / 1e6 - 1);
     }
 }
 
 /* Returns the sum of the products of all elements, and adds the products of their absolute values to *size. */
-static double dot(const conv_tensor *a, const conv_tensor *b, double *size) {
+static double dot(const test_array *a, const test_array *b, double *size) {
     double sum = 0;
-    for (int64_t i = 0; i < conv_elements(a); i++) {
-        sum += conv_get(a, i) * conv_get(b, i);
-        *size += fabs(conv_get(a, i) * conv_get(b, i));
+    for (int64_t i = 0; i < test_array_count(a); i++) {
+        sum += test_array_get(a, i) * test_array_get(b, i);
+        *size += fabs(test_array_get(a, i) * test_array_get(b, i));
     }
     return sum;
 }
 
 /* Returns the sum of g output after `sign` times the direction was added to a tensor. */
-static double loss(conv_case *c, conv_tensor *moved, const conv_tensor *direction, double sign, const conv_tensor *g,
+static double loss(conv_case *c, test_array *moved, const test_array *direction, double sign, const test_array *g,
                    double *size) {
-    conv_tensor kept;
-    conv_copy(&kept, moved);
-    for (int64_t i = 0; i < conv_elements(moved); i++) {
-        conv_set(moved, i, conv_get(moved, i) + sign * conv_get(direction, i));
+    test_array kept;
+    test_array_copy(&kept, moved);
+    for (int64_t i = 0; i < test_array_count(moved); i++) {
+        test_array_set(moved, i, test_array_get(moved, i) + sign * test_array_get(direction, i));
     }
     run(&c->call, "conv.preferred=native:implicit", c->text);
-    for (int64_t i = 0; i < conv_elements(moved); i++) {
-        conv_set(moved, i, conv_get(&kept, i));
+    for (int64_t i = 0; i < test_array_count(moved); i++) {
+        test_array_set(moved, i, test_array_get(&kept, i));
     }
-    conv_free_tensor(&kept);
+    test_array_free(&kept);
     return dot(g, &c->output, size);
 }
 
 /* Compares a gradient with the difference in a random direction. */
-static void compare(conv_case *c, conv_tensor *moved, const conv_tensor *gradient, const conv_tensor *g,
-                    uint64_t *random, const char *settings) {
-    conv_tensor direction;
+static void compare(conv_case *c, test_array *moved, const test_array *gradient, const test_array *g,
+                    const char *settings) {
+    test_array direction;
     double size = 0;
-    conv_copy(&direction, moved);
-    fill(&direction, random);
+    test_array_copy(&direction, moved);
+    fill(&direction);
     const double expected = (loss(c, moved, &direction, 1, g, &size) - loss(c, moved, &direction, -1, g, &size)) / 2;
     const double got = dot(gradient, &direction, &size);
     if (!(fabs(got - expected) <= BOUND * size + 1e-15)) {
         fail_msg("%s, %s: the derivative is %.17g, not %.17g", c->text, settings, got, expected);
     }
-    conv_free_tensor(&direction);
+    test_array_free(&direction);
 }
 
 /* Computes the gradients of one pass with one candidate. */
-static void check(conv_case *c, bp_conv_pass pass, const conv_tensor *g, uint64_t *random, const char *settings) {
+static void check(conv_case *c, bp_conv_pass pass, const test_array *g, const char *settings) {
     bp_conv_call call = c->call;
-    conv_tensor own, bias;
+    test_array own, bias;
     const bool by_bias = pass == BP_CONV_WEIGHT && call.bias;
-    conv_tensor *moved = pass == BP_CONV_INPUT ? &c->input : &c->weight;
-    conv_copy(&own, moved);
+    test_array *moved = pass == BP_CONV_INPUT ? &c->input : &c->weight;
+    test_array_copy(&own, moved);
     *(pass == BP_CONV_INPUT ? &call.input : &call.weight) = &own.view.tensor;
     if (by_bias) {
-        conv_copy(&bias, &c->bias);
+        test_array_copy(&bias, &c->bias);
     }
     call.bias = by_bias ? &bias.view.tensor : NULL;
     test_call_to_pass("conv", &call, (int)pass);
     call.output_gradient = &g->view.tensor;
     run(&call, settings, c->text);
-    compare(c, moved, &own, g, random, settings);
+    compare(c, moved, &own, g, settings);
     if (by_bias) {
-        compare(c, &c->bias, &bias, g, random, settings);
-        conv_free_tensor(&bias);
+        compare(c, &c->bias, &bias, g, settings);
+        test_array_free(&bias);
     }
-    conv_free_tensor(&own);
+    test_array_free(&own);
 }
 
 /* Checks every candidate that accepts the pass. Returns their number. */
-static int check_all(conv_case *c, bp_conv_pass pass, uint64_t *random) {
+static int check_all(conv_case *c, bp_conv_pass pass) {
     bp_explanation *explanation;
     bp_candidate_info candidate = {.struct_size = sizeof candidate};
-    conv_tensor g;
+    test_array g;
     bp_conv_call call = c->call;
     int count = 0;
-    conv_copy(&g, &c->output);
-    fill(&g, random);
+    test_array_copy(&g, &c->output);
+    fill(&g);
     call.bias = pass == BP_CONV_WEIGHT ? call.bias : NULL;
     test_call_to_pass("conv", &call, (int)pass);
     assert_int_equal(bp_conv_explain(&explanation, NULL, &call), BP_OK);
@@ -116,27 +116,27 @@ static int check_all(conv_case *c, bp_conv_pass pass, uint64_t *random) {
         if (candidate.accepted) {
             snprintf(settings, sizeof settings, "conv.preferred=%s:%.*s,dispatch.fallback=strict", candidate.library,
                      (int)strcspn(candidate.algorithm, " "), candidate.algorithm);
-            check(c, pass, &g, random, settings);
+            check(c, pass, &g, settings);
             count++;
         }
     }
     bp_explanation_release(explanation);
-    conv_free_tensor(&g);
+    test_array_free(&g);
     return count;
 }
 
 static void gradients_are_derivatives(void **state) {
     (void)state;
-    uint64_t random = 60221;
+    test_array_random = 60221;
     int checked = 0;
     for (int i = 0; i < CASES; i++) {
         const conv_limits limits = {
             .dtype = BP_F64, .most_channels = i % 3 ? 5 : 1, .most_size = 9, .most_groups = 9, .unit_stride = i % 2};
         conv_case c;
-        conv_make(&c, &random, &limits, false);
+        conv_make(&c, &limits, false);
         c.call.activation = BP_UNARY_COPY;
-        checked += check_all(&c, BP_CONV_INPUT, &random);
-        checked += check_all(&c, BP_CONV_WEIGHT, &random);
+        checked += check_all(&c, BP_CONV_INPUT);
+        checked += check_all(&c, BP_CONV_WEIGHT);
         conv_free(&c);
     }
     assert_true(checked > 3 * CASES);

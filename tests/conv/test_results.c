@@ -33,14 +33,14 @@ static void run(const conv_case *c, const char *settings) {
 
 static void integers_are_exact(void **state) {
     (void)state;
-    uint64_t random = 88172645463325252u;
+    test_array_random = 88172645463325252;
     for (int i = 0; i < cases() * DTYPES * PASSES; i++) {
         const conv_limits limits = {.dtype = dtypes[i % DTYPES],
                                     .pass = (bp_conv_pass)(i / DTYPES % PASSES),
                                     .most_channels = dtypes[i % DTYPES] < BP_F32 ? 3 : 20,
                                     .most_size = 12};
         conv_case c;
-        conv_make(&c, &random, &limits, true);
+        conv_make(&c, &limits, true);
         double *expected = conv_reference(&c, NULL);
         run(&c, i % 2 ? SUMS ", num_threads=1" : SUMS ", num_threads=2");
         conv_compare(&c, expected, NULL, 0);
@@ -56,7 +56,7 @@ static double bound_of(bp_dtype dtype) {
 
 static void errors_are_bounded(void **state) {
     (void)state;
-    uint64_t random = 1234567;
+    test_array_random = 1234567;
     for (int i = 0; i < cases() * DTYPES * PASSES / 4; i++) {
         const conv_limits limits = {.dtype = dtypes[i % DTYPES],
                                     .pass = (bp_conv_pass)(i / DTYPES % PASSES),
@@ -64,7 +64,7 @@ static void errors_are_bounded(void **state) {
                                     .most_size = 9};
         conv_case c;
         double *sizes;
-        conv_make(&c, &random, &limits, false);
+        conv_make(&c, &limits, false);
         double *expected = conv_reference(&c, &sizes);
         run(&c, SUMS ", num_threads=2");
         conv_compare(&c, expected, sizes, bound_of(limits.dtype));
@@ -77,7 +77,7 @@ static void errors_are_bounded(void **state) {
 /* Every number of threads, and every position in the batch, gives equal bits. */
 static void bits_do_not_depend_on_threads(void **state) {
     (void)state;
-    uint64_t random = 7654321;
+    test_array_random = 7654321;
     static const char *const settings[] = {"num_threads=2, deterministic=threads",
                                            "num_threads=3, deterministic=threads",
                                            "num_threads=7, deterministic=threads"};
@@ -87,13 +87,13 @@ static void bits_do_not_depend_on_threads(void **state) {
                                     .most_channels = 50,
                                     .most_size = 12};
         conv_case c;
-        conv_tensor first[2], *written[2];
+        test_array first[2], *written[2];
         memset(first, 0, sizeof first);
-        conv_make(&c, &random, &limits, false);
+        conv_make(&c, &limits, false);
         conv_written(&c, written);
         run(&c, "num_threads=1, deterministic=threads");
         for (int w = 0; w < 2 && written[w]; w++) {
-            conv_copy(&first[w], written[w]);
+            test_array_copy(&first[w], written[w]);
         }
         for (size_t s = 0; s < sizeof settings / sizeof *settings; s++) {
             run(&c, settings[s]);
@@ -103,8 +103,8 @@ static void bits_do_not_depend_on_threads(void **state) {
                 }
             }
         }
-        conv_free_tensor(&first[0]);
-        conv_free_tensor(&first[1]);
+        test_array_free(&first[0]);
+        test_array_free(&first[1]);
         conv_free(&c);
     }
 }
@@ -114,13 +114,13 @@ static void items_of_a_batch_are_independent(void **state) {
     enum { ITEMS = 5, CHANNELS = 13, SIDE = 9, KERNELS = 21, TAPS = 3 };
     static float x[ITEMS][CHANNELS][SIDE][SIDE], w[KERNELS][CHANNELS][TAPS][TAPS], y[ITEMS][KERNELS][SIDE][SIDE],
         one[KERNELS][SIDE][SIDE];
-    uint64_t random = 99;
+    test_array_random = 99;
     bp_view in, weight, out;
     for (size_t i = 0; i < sizeof x / 4; i++) {
-        (&x[0][0][0][0])[i] = (float)(conv_random(&random) % 1000) / 999;
+        (&x[0][0][0][0])[i] = (float)test_array_between(0, 999) / 999;
     }
     for (size_t i = 0; i < sizeof w / 4; i++) {
-        (&w[0][0][0][0])[i] = (float)(conv_random(&random) % 1000) / 999;
+        (&w[0][0][0][0])[i] = (float)test_array_between(0, 999) / 999;
     }
     const int64_t in_shape[] = {ITEMS, CHANNELS, SIDE, SIDE}, w_shape[] = {KERNELS, CHANNELS, TAPS, TAPS},
                   out_shape[] = {ITEMS, KERNELS, SIDE, SIDE};

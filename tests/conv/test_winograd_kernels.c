@@ -1,6 +1,7 @@
 /* test_winograd_kernels.c - compares the kernels of Winograd's convolution, for each instruction set, with the matrices
  * of the algorithm in f64, for all numbers of lanes. */
 #include "providers/native/conv/winograd.h"
+#include "support/arrays.h"
 #include "support/host.h"
 
 #include <math.h>
@@ -82,20 +83,11 @@ static void make_a(double a[6][4]) {
 
 /* ---- Cases ---- */
 
-static uint64_t state = 2463534242u;
-
-static float number(void) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (float)(state >> 40) / 0x1p23f - 1;
-}
-
 static float from[ELEMENTS * STEP], to[ELEMENTS * STEP];
 
 static void begin(void) {
     for (int i = 0; i < ELEMENTS * STEP; i++) {
-        from[i] = number();
+        from[i] = (float)test_array_uniform();
         to[i] = 77;
     }
 }
@@ -194,7 +186,7 @@ static void results(void **unused) {
     float bias[STEP];
     (void)unused;
     for (int i = 0; i < STEP; i++) {
-        bias[i] = 10 * number();
+        bias[i] = 10 * (float)test_array_uniform();
     }
     for (int s = kernel_sets(sets, lanes) - 1; s >= 0; s--) {
         for (int n = 0; n <= LANES; n++) {

@@ -18,7 +18,7 @@ typedef struct transformed {
 bp_status transformed_plan(const transformed *by, bp_plan **made, const bp_conv_call *call, const char *further);
 
 /* Runs a random case and compares the results with the definition. */
-void transformed_compare(const transformed *by, uint64_t *random, const conv_limits *limits, const char *further);
+void transformed_compare(const transformed *by, const conv_limits *limits, const char *further);
 
 /* Tests, whose state is a transformed. */
 void transformed_errors_are_bounded(void **state);

@@ -1,4 +1,4 @@
-/* support_elements.c - tensors of random layouts, and numbers of all types by their definitions. */
+/* support_elements.c - tensors with random elements, and numbers of all types by their definitions. */
 #include "cases.h"
 
 #include <math.h>
@@ -6,24 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MARK = 0xa5 };
-
 const char *const all_settings[] = {"cpu.capability=default", "cpu.capability=avx2", "cpu.capability=avx512",
                                     "num_threads=1",          "num_threads=2",       "num_threads=3",
                                     "num_threads=7"};
-
-static uint64_t state_of_random = 1;
-
-int64_t between(int64_t low, int64_t high) {
-    state_of_random ^= state_of_random << 13;
-    state_of_random ^= state_of_random >> 7;
-    state_of_random ^= state_of_random << 17;
-    return low + (int64_t)((state_of_random >> 11) % ((uint64_t)high - (uint64_t)low + 1));
-}
-
-double uniform(void) {
-    return (double)between(-1000000, 1000000) / 1000001;
-}
 
 /* ---- Numbers ---- */
 
@@ -137,95 +122,37 @@ void set_number(bp_dtype dtype, void *to, long double value) {
 
 /* ---- Tensors ---- */
 
-int64_t count_of(const tensor *t) {
-    int64_t count = 1;
-    for (int d = 0; d < t->view.tensor.ndim; d++) {
-        count *= t->view.shape[d];
-    }
-    return count;
-}
-
-void *element_of(const tensor *t, int64_t index) {
-    int64_t at = 0;
-    for (int d = t->view.tensor.ndim - 1; d >= 0; d--) {
-        at += index % t->view.shape[d] * t->view.strides[d];
-        index /= t->view.shape[d];
-    }
-    return (char *)t->view.tensor.data + at * (int64_t)bp_dtype_size(t->dtype);
-}
-
-long double value_at(const tensor *t, int64_t index) {
-    return get_number(t->dtype, element_of(t, index));
-}
-
-/* Writes the strides of a layout. Returns how many elements lie before the first one. */
-static int64_t lay_out(int ndim, const int64_t *shape, layout how, int64_t *strides, int64_t *all) {
-    int order[BP_MAX_NDIM];
-    int64_t before = 0;
-    *all = 1;
-    for (int i = 0; i < ndim; i++) {
-        order[i] = how == REVERSED_ORDER ? ndim - 1 - i : i;
-    }
-    if (how == CHANNELS_LAST && ndim > 2) {
-        memmove(order + 1, order + 2, (size_t)(ndim - 2) * sizeof *order);
-        order[ndim - 1] = 1;
-    }
-    for (int i = ndim - 1; i >= 0; i--) {
-        const int64_t size = shape[order[i]];
-        int64_t *stride = &strides[order[i]];
-        *stride = *all * (how == GAPS ? between(1, 2) : 1);
-        *all = *stride * (size > 0 ? size : 1);
-        if (how == NEGATIVE && between(0, 1) && size > 0) {
-            before += *stride * (size - 1);
-            *stride = -*stride;
-        } else if (how == BROADCAST && between(0, 1)) {
-            *stride = 0;
-        }
-    }
-    return before;
+long double value_at(const test_array *t, int64_t index) {
+    return get_number(t->dtype, test_array_at(t, index));
 }
 
 static long double random_of(bp_dtype dtype) {
     switch (dtype) {
     case BP_BOOL:
-        return (long double)between(0, 1);
+        return (long double)test_array_between(0, 1);
     case BP_U8:
-        return (long double)between(0, 255);
+        return (long double)test_array_between(0, 255);
     case BP_I8:
-        return (long double)between(-128, 127);
+        return (long double)test_array_between(-128, 127);
     case BP_I32:
-        return (long double)between(INT32_MIN, INT32_MAX);
+        return (long double)test_array_between(INT32_MIN, INT32_MAX);
     case BP_I64:
-        return (long double)(between(INT64_MIN / 4, INT64_MAX / 4) / (INT64_C(1) << between(0, 60)));
+        return (long double)(test_array_between(INT64_MIN / 4, INT64_MAX / 4) /
+                             (INT64_C(1) << test_array_between(0, 60)));
     default:
-        return uniform() * ldexpl(1, (int)between(-6, 6));
+        return test_array_uniform() * ldexpl(1, (int)test_array_between(-6, 6));
     }
 }
 
-void begin_tensor(tensor *t, bp_dtype dtype, int ndim, const int64_t *shape, layout how) {
-    int64_t strides[BP_MAX_NDIM], all;
-    const int64_t before = lay_out(ndim, shape, how, strides, &all), size = (int64_t)bp_dtype_size(dtype);
-    t->dtype = dtype;
-    t->bytes = (size_t)(all * size) + (size_t)2 * MARGIN;
-    t->memory = malloc(t->bytes);
-    assert_non_null(t->memory);
-    memset(t->memory, MARK, t->bytes);
-    assert_status(bp_view_init(&t->view, t->memory + MARGIN + before * size, dtype, ndim, shape, strides), BP_OK);
+void begin_tensor(test_array *t, bp_dtype dtype, int ndim, const int64_t *shape, test_layout layout) {
+    test_array_make(t, dtype, ndim, shape, layout);
     const bool has_numbers = dtype <= BP_F64 || dtype == BP_BOOL || (dtype >= BP_I8 && dtype <= BP_U8);
-    for (int64_t i = 0; i < count_of(t) && has_numbers; i++) {
-        set_number(dtype, element_of(t, i), random_of(dtype));
+    for (int64_t i = 0; i < test_array_count(t) && has_numbers; i++) {
+        set_number(dtype, test_array_at(t, i), random_of(dtype));
     }
 }
 
-void end_tensor(tensor *t) {
-    const int64_t size = (int64_t)bp_dtype_size(t->dtype);
-    for (int64_t i = 0; i < count_of(t); i++) {
-        memset(element_of(t, i), MARK, (size_t)size);
-    }
-    for (size_t i = 0; i < t->bytes; i++) {
-        if (t->memory[i] != MARK) {
-            fail_msg("byte %zu of %zu, which is no element, was written", i, t->bytes);
-        }
-    }
-    free(t->memory);
+void end_tensor(test_array *t) {
+    test_array_check_gaps(t, bp_dtype_name(t->dtype));
+    test_array_free(t);
 }

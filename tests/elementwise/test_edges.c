@@ -270,9 +270,9 @@ static void arguments_are_checked(void **state) {
 
 /* ---- Threads and plans ---- */
 
-static void fill(tensor *t) {
-    for (int64_t i = 0; i < count_of(t); i++) {
-        set_number(t->dtype, element_of(t, i), (long double)(uniform() * 20));
+static void fill(test_array *t) {
+    for (int64_t i = 0; i < test_array_count(t); i++) {
+        set_number(t->dtype, test_array_at(t, i), (long double)(test_array_uniform() * 20));
     }
 }
 
@@ -281,21 +281,21 @@ static void threads_do_not_change_bits(void **state) {
     static const bp_dtype dtypes[] = {BP_BF16, BP_F32, BP_F64};
     (void)state;
     for (int kind = 0; kind < BP_UNARY_KINDS; kind++) {
-        tensor x, y, first;
+        test_array x, y, first;
         const bp_dtype dtype = dtypes[kind % 3];
         const int64_t shape[] = {7, 301, 153};
-        begin_tensor(&x, dtype, 3, shape, kind % 2 ? COMPACT : CHANNELS_LAST);
-        begin_tensor(&y, dtype, 3, shape, COMPACT);
-        begin_tensor(&first, dtype, 3, shape, COMPACT);
+        begin_tensor(&x, dtype, 3, shape, kind % 2 ? TEST_COMPACT : TEST_CHANNELS_LAST);
+        begin_tensor(&y, dtype, 3, shape, TEST_COMPACT);
+        begin_tensor(&first, dtype, 3, shape, TEST_COMPACT);
         fill(&x);
         for (int t = INSTRUCTION_SETS; t < SETTINGS; t++) {
-            tensor *to = t == INSTRUCTION_SETS ? &first : &y;
+            test_array *to = t == INSTRUCTION_SETS ? &first : &y;
             bp_options *options;
             assert_status(bp_options_new(&options, all_settings[t]), BP_OK);
             assert_status(bp_unary_run(options, (bp_unary_kind)kind, &x.view.tensor, &to->view.tensor), BP_OK);
             bp_options_release(options);
             assert_memory_equal(first.view.tensor.data, to->view.tensor.data,
-                                (size_t)count_of(&x) * bp_dtype_size(dtype));
+                                (size_t)test_array_count(&x) * bp_dtype_size(dtype));
         }
         end_tensor(&x);
         end_tensor(&y);

@@ -71,11 +71,13 @@ static void fill(bp_dtype dtype) {
         if (i < (int)(sizeof specials / sizeof *specials)) {
             set_number(dtype, to, (long double)specials[i]);
         } else if (i % 4 == 0) {
-            const uint64_t bits = (uint64_t)between(0, (INT64_C(1) << 53) - 1) << 11 ^ (uint64_t)between(0, 4095);
+            const uint64_t bits =
+                (uint64_t)test_array_between(0, (INT64_C(1) << 53) - 1) << 11 ^ (uint64_t)test_array_between(0, 4095);
             memcpy(to, (const char *)&bits + (8 - size), size);
         } else {
             static const double scales[] = {1, 15, 105, 750};
-            set_number(dtype, to, (long double)(uniform() * scales[between(0, dtype == BP_F64 ? 3 : 2)]));
+            set_number(dtype, to,
+                       (long double)(test_array_uniform() * scales[test_array_between(0, dtype == BP_F64 ? 3 : 2)]));
         }
     }
 }

@@ -20,15 +20,15 @@ static bp_options *settings_of(int i) {
 }
 
 static int random_shape(int64_t *shape, int least) {
-    const int ndim = (int)between(least, MOST);
+    const int ndim = (int)test_array_between(least, MOST);
     for (int d = 0; d < ndim; d++) {
-        shape[d] = between(1, 7);
+        shape[d] = test_array_between(1, 7);
     }
-    if (ndim > 0 && between(0, 2) == 0) {
-        shape[between(0, ndim - 1)] = ndim < 3 ? between(30, 3000) : between(30, 80);
+    if (ndim > 0 && test_array_between(0, 2) == 0) {
+        shape[test_array_between(0, ndim - 1)] = ndim < 3 ? test_array_between(30, 3000) : test_array_between(30, 80);
     }
-    if (ndim > 0 && between(0, 30) == 0) {
-        shape[between(0, ndim - 1)] = 0;
+    if (ndim > 0 && test_array_between(0, 30) == 0) {
+        shape[test_array_between(0, ndim - 1)] = 0;
     }
     return ndim;
 }
@@ -80,32 +80,33 @@ static long double hard_number(bp_dtype dtype) {
                                      128.,      -128.9,  -129.,    255.9,    256.,       -0.99,      -1.,       0x1p31,
                                      -0x1p31,   0x1p63,  -0x1p63,  0x1p64,   65519.,     65520.,     65504.,    0x1p-25,
                                      0x1.8p-25, 0x1p-24, 0x1p-133, 0x1p-134, 0x1.8p-134, 0x1.8p-149, 0x1p-1074, 1e300};
-    const double number = numbers[between(0, (int64_t)(sizeof numbers / sizeof *numbers) - 1)];
+    const double number = numbers[test_array_between(0, (int64_t)(sizeof numbers / sizeof *numbers) - 1)];
     if (is_integer(dtype)) {
         /* Halves of the spacing of f32, f16 and bf16, and one bit next to them. */
-        const int64_t value = (INT64_C(1) << between(0, 62)) + (INT64_C(1) << between(0, 54)) + between(-1, 1);
-        return dtype == BP_I64   ? (long double)(between(0, 1) ? value : -value)
+        const int64_t value = (INT64_C(1) << test_array_between(0, 62)) + (INT64_C(1) << test_array_between(0, 54)) +
+                              test_array_between(-1, 1);
+        return dtype == BP_I64   ? (long double)(test_array_between(0, 1) ? value : -value)
                : dtype == BP_I32 ? (int32_t)(value >> 31)
                                  : wrapped_value(dtype, (long double)(value & 255));
     }
-    return (long double)number * (between(0, 1) ? 1 : 1 + 0x1p-40);
+    return (long double)number * (test_array_between(0, 1) ? 1 : 1 + 0x1p-40);
 }
 
 static void conversions(void **state) {
     (void)state;
     for (int i = 0; i < 2 * CASES; i++) {
         int64_t shape[MOST];
-        tensor x, y;
-        const bp_dtype from = converted[between(0, 8)], to = converted[between(0, 8)];
+        test_array x, y;
+        const bp_dtype from = converted[test_array_between(0, 8)], to = converted[test_array_between(0, 8)];
         const int ndim = random_shape(shape, 0);
         bp_options *options = settings_of(i);
-        begin_tensor(&x, from, ndim, shape, (layout)between(0, LAYOUTS - 1));
-        begin_tensor(&y, to, ndim, shape, (layout)between(0, BROADCAST - 1));
-        for (int64_t j = 0; j < count_of(&x) && between(0, 3); j++) {
-            set_number(from, element_of(&x, j), hard_number(from));
+        begin_tensor(&x, from, ndim, shape, (test_layout)test_array_between(0, TEST_BROADCAST));
+        begin_tensor(&y, to, ndim, shape, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
+        for (int64_t j = 0; j < test_array_count(&x) && test_array_between(0, 3); j++) {
+            set_number(from, test_array_at(&x, j), hard_number(from));
         }
         assert_status(bp_unary_run(options, BP_UNARY_COPY, &x.view.tensor, &y.view.tensor), BP_OK);
-        for (int64_t j = 0; j < count_of(&x); j++) {
+        for (int64_t j = 0; j < test_array_count(&x); j++) {
             const long double value = value_at(&x, j);
             const bool wraps = is_integer(from) && is_integer(to);
             near(bp_dtype_name(from), (int)to, j, value_at(&y, j),
@@ -118,9 +119,9 @@ static void conversions(void **state) {
 }
 
 /* Makes rows that are converted in vectors, and with a rest. */
-static void begin_rows(tensor *x, tensor *y, bp_dtype from, bp_dtype to, int64_t count) {
-    begin_tensor(x, from, 1, &count, COMPACT);
-    begin_tensor(y, to, 1, &count, COMPACT);
+static void begin_rows(test_array *x, test_array *y, bp_dtype from, bp_dtype to, int64_t count) {
+    begin_tensor(x, from, 1, &count, TEST_COMPACT);
+    begin_tensor(y, to, 1, &count, TEST_COMPACT);
 }
 
 /* Integers whose rounding to f64 would be halfway between two numbers of the result. */
@@ -131,13 +132,13 @@ static void integers_are_rounded_once(void **state) {
     (void)state;
     for (int t = 0; t < 3; t++) {
         for (int s = 0; s < INSTRUCTION_SETS; s++) {
-            tensor x, y;
+            test_array x, y;
             bp_options *options = settings_of(s);
             begin_rows(&x, &y, BP_I64, types[t], COUNT);
             for (int i = 0; i < COUNT; i++) {
                 const int exponent = 54 + i / 6;
                 const int64_t value = (INT64_C(1) << exponent) + (INT64_C(1) << (exponent - bits[t])) + i % 3 - 1;
-                memcpy(element_of(&x, i), &(int64_t){i % 6 < 3 ? value : -value}, sizeof value);
+                memcpy(test_array_at(&x, i), &(int64_t){i % 6 < 3 ? value : -value}, sizeof value);
             }
             assert_status(bp_unary_run(options, BP_UNARY_COPY, &x.view.tensor, &y.view.tensor), BP_OK);
             for (int i = 0; i < COUNT; i++) {
@@ -159,11 +160,11 @@ static void nan_is_converted_to_nan(void **state) {
     (void)state;
     for (int pair = 0; pair < 8; pair++) {
         for (int s = 0; s < INSTRUCTION_SETS; s++) {
-            tensor x, y;
+            test_array x, y;
             bp_options *options = settings_of(s);
             begin_rows(&x, &y, pair < 4 ? BP_F32 : BP_F64, floats[pair % 4], COUNT);
             for (int i = 0; i < COUNT; i++) {
-                memcpy(element_of(&x, i), pair < 4 ? (const void *)&single[i % 5] : (const void *)&wide[i % 5],
+                memcpy(test_array_at(&x, i), pair < 4 ? (const void *)&single[i % 5] : (const void *)&wide[i % 5],
                        bp_dtype_size(x.dtype));
             }
             assert_status(bp_unary_run(options, BP_UNARY_COPY, &x.view.tensor, &y.view.tensor), BP_OK);
@@ -182,19 +183,20 @@ static void copies(void **state) {
     (void)state;
     for (int i = 0; i < CASES; i++) {
         int64_t shape[MOST];
-        tensor x, y;
-        const bp_dtype dtype = (bp_dtype)between(BP_F16, BP_BOOL);
+        test_array x, y;
+        const bp_dtype dtype = (bp_dtype)test_array_between(BP_F16, BP_BOOL);
         const int ndim = random_shape(shape, 0);
         bp_options *options = settings_of(i);
-        begin_tensor(&x, dtype, ndim, shape, (layout)between(0, LAYOUTS - 1));
-        begin_tensor(&y, dtype, ndim, shape, (layout)between(0, BROADCAST - 1));
-        for (int64_t j = 0; j < count_of(&x); j++) { /* bits that need not be a number */
-            const uint64_t bits[] = {(uint64_t)between(0, INT64_MAX), (uint64_t)between(0, INT64_MAX)};
-            memcpy(element_of(&x, j), bits, bp_dtype_size(dtype));
+        begin_tensor(&x, dtype, ndim, shape, (test_layout)test_array_between(0, TEST_BROADCAST));
+        begin_tensor(&y, dtype, ndim, shape, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
+        for (int64_t j = 0; j < test_array_count(&x); j++) { /* bits that need not be a number */
+            const uint64_t bits[] = {(uint64_t)test_array_between(0, INT64_MAX),
+                                     (uint64_t)test_array_between(0, INT64_MAX)};
+            memcpy(test_array_at(&x, j), bits, bp_dtype_size(dtype));
         }
         assert_status(bp_unary_run(options, BP_UNARY_COPY, &x.view.tensor, &y.view.tensor), BP_OK);
-        for (int64_t j = 0; j < count_of(&x); j++) {
-            assert_memory_equal(element_of(&x, j), element_of(&y, j), bp_dtype_size(dtype));
+        for (int64_t j = 0; j < test_array_count(&x); j++) {
+            assert_memory_equal(test_array_at(&x, j), test_array_at(&y, j), bp_dtype_size(dtype));
         }
         end_tensor(&x);
         end_tensor(&y);
@@ -208,13 +210,13 @@ static void functions_of_one(void **state) {
     (void)state;
     for (int i = 0; i < CASES; i++) {
         int64_t shape[MOST];
-        tensor x, y;
-        const bp_dtype dtype = floats[between(0, 3)];
-        const bp_unary_kind kind = (bp_unary_kind)between(1, BP_UNARY_KINDS - 1);
+        test_array x, y;
+        const bp_dtype dtype = floats[test_array_between(0, 3)];
+        const bp_unary_kind kind = (bp_unary_kind)test_array_between(1, BP_UNARY_KINDS - 1);
         const int ndim = random_shape(shape, 0);
         bp_options *options = settings_of(i);
-        begin_tensor(&x, dtype, ndim, shape, (layout)between(0, LAYOUTS - 1));
-        begin_tensor(&y, dtype, ndim, shape, (layout)between(0, BROADCAST - 1));
+        begin_tensor(&x, dtype, ndim, shape, (test_layout)test_array_between(0, TEST_BROADCAST));
+        begin_tensor(&y, dtype, ndim, shape, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
         assert_status(bp_unary_run(options, kind, &x.view.tensor, &y.view.tensor), BP_OK);
         reference_results made;
         assert_status(reference_of_unary(&made, (int)kind, &x.view.tensor, &y.view.tensor), BP_OK);
@@ -229,9 +231,9 @@ static void functions_of_one(void **state) {
 
 /* The shape of an input: the shape of the result without leading dimensions, and 1 in some of the others. */
 static int shrink(int ndim, const int64_t *shape, int64_t *smaller) {
-    const int left = (int)between(0, 2) ? ndim : (int)between(0, ndim);
+    const int left = (int)test_array_between(0, 2) ? ndim : (int)test_array_between(0, ndim);
     for (int d = 0; d < left; d++) {
-        smaller[d] = between(0, 3) ? shape[ndim - left + d] : 1;
+        smaller[d] = test_array_between(0, 3) ? shape[ndim - left + d] : 1;
     }
     return left;
 }
@@ -241,9 +243,9 @@ static void functions_of_two(void **state) {
     (void)state;
     for (int i = 0; i < 2 * CASES; i++) {
         int64_t shape[MOST], of_a[MOST], of_b[MOST];
-        tensor a, b, y;
-        const bp_dtype dtype = dtypes[between(0, 5)];
-        const bp_binary_kind kind = (bp_binary_kind)between(0, BP_BINARY_KINDS - 1);
+        test_array a, b, y;
+        const bp_dtype dtype = dtypes[test_array_between(0, 5)];
+        const bp_binary_kind kind = (bp_binary_kind)test_array_between(0, BP_BINARY_KINDS - 1);
         const int ndim = random_shape(shape, 0), ndim_a = shrink(ndim, shape, of_a), ndim_b = shrink(ndim, shape, of_b);
         int64_t result[MOST];
         for (int d = 0; d < ndim; d++) {
@@ -253,11 +255,11 @@ static void functions_of_two(void **state) {
         }
         const int rank = ndim_a > ndim_b ? ndim_a : ndim_b;
         bp_options *options = settings_of(i);
-        begin_tensor(&a, dtype, ndim_a, of_a, (layout)between(0, LAYOUTS - 1));
-        begin_tensor(&b, dtype, ndim_b, of_b, (layout)between(0, LAYOUTS - 1));
-        begin_tensor(&y, dtype, rank, result + ndim - rank, (layout)between(0, BROADCAST - 1));
-        for (int64_t j = 0; j < count_of(&a) && !is_integer(dtype); j += 5) {
-            set_number(dtype, element_of(&a, j), j % 2 ? (long double)NAN : (long double)INFINITY);
+        begin_tensor(&a, dtype, ndim_a, of_a, (test_layout)test_array_between(0, TEST_BROADCAST));
+        begin_tensor(&b, dtype, ndim_b, of_b, (test_layout)test_array_between(0, TEST_BROADCAST));
+        begin_tensor(&y, dtype, rank, result + ndim - rank, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
+        for (int64_t j = 0; j < test_array_count(&a) && !is_integer(dtype); j += 5) {
+            set_number(dtype, test_array_at(&a, j), j % 2 ? (long double)NAN : (long double)INFINITY);
         }
         const bool refused = is_integer(dtype) && kind == BP_BINARY_DIVIDE;
         assert_status(bp_binary_run(options, kind, &a.view.tensor, &b.view.tensor, &y.view.tensor),
@@ -276,9 +278,9 @@ static void functions_of_two(void **state) {
 
 /* ---- Indices ---- */
 
-static void fill_indices(tensor *indices, int64_t size) {
-    for (int64_t j = 0; j < count_of(indices); j++) {
-        set_number(indices->dtype, element_of(indices, j), (long double)between(0, size - 1));
+static void fill_indices(test_array *indices, int64_t size) {
+    for (int64_t j = 0; j < test_array_count(indices); j++) {
+        set_number(indices->dtype, test_array_at(indices, j), (long double)test_array_between(0, size - 1));
     }
 }
 
@@ -286,13 +288,13 @@ static void take(void **state) {
     (void)state;
     for (int i = 0; i < CASES; i++) {
         int64_t shape[MOST], of_indices[2], result[MOST + 2];
-        tensor x, indices, y;
-        const bp_dtype dtype = converted[between(0, 8)];
+        test_array x, indices, y;
+        const bp_dtype dtype = converted[test_array_between(0, 8)];
         const int ndim = random_shape(shape, 1);
-        const int axis = (int)between(0, ndim - 1), rank = (int)between(0, 2);
+        const int axis = (int)test_array_between(0, ndim - 1), rank = (int)test_array_between(0, 2);
         shape[axis] += shape[axis] == 0;
         for (int d = 0; d < rank; d++) {
-            result[axis + d] = of_indices[d] = between(0, 12);
+            result[axis + d] = of_indices[d] = test_array_between(0, 12);
         }
         for (int d = 0; d < ndim; d++) {
             if (d != axis) {
@@ -300,11 +302,12 @@ static void take(void **state) {
             }
         }
         bp_options *options = settings_of(i);
-        begin_tensor(&x, dtype, ndim, shape, (layout)between(0, LAYOUTS - 1));
-        begin_tensor(&indices, between(0, 1) ? BP_I32 : BP_I64, rank, of_indices, (layout)between(0, LAYOUTS - 1));
-        begin_tensor(&y, dtype, ndim - 1 + rank, result, (layout)between(0, BROADCAST - 1));
+        begin_tensor(&x, dtype, ndim, shape, (test_layout)test_array_between(0, TEST_BROADCAST));
+        begin_tensor(&indices, test_array_between(0, 1) ? BP_I32 : BP_I64, rank, of_indices,
+                     (test_layout)test_array_between(0, TEST_BROADCAST));
+        begin_tensor(&y, dtype, ndim - 1 + rank, result, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
         fill_indices(&indices, shape[axis]);
-        const int given = axis - (int)between(0, 1) * ndim;
+        const int given = axis - (int)test_array_between(0, 1) * ndim;
         assert_status(bp_take_run(options, &x.view.tensor, &indices.view.tensor, given, &y.view.tensor), BP_OK);
         reference_results made;
         assert_status(reference_of_take(&made, given, &x.view.tensor, &indices.view.tensor, &y.view.tensor), BP_OK);
@@ -320,18 +323,21 @@ static void gather(void **state) {
     (void)state;
     for (int i = 0; i < CASES; i++) {
         int64_t shape[MOST], result[MOST];
-        tensor x, indices, y;
-        const bp_dtype dtype = converted[between(0, 8)];
+        test_array x, indices, y;
+        const bp_dtype dtype = converted[test_array_between(0, 8)];
         const int ndim = random_shape(shape, 1);
-        const int axis = (int)between(0, ndim - 1);
+        const int axis = (int)test_array_between(0, ndim - 1);
         shape[axis] += shape[axis] == 0;
         for (int d = 0; d < ndim; d++) {
-            result[d] = d == axis ? between(0, 9) : between(0, 2) ? shape[d] : between(0, shape[d]);
+            result[d] = d == axis                  ? test_array_between(0, 9)
+                        : test_array_between(0, 2) ? shape[d]
+                                                   : test_array_between(0, shape[d]);
         }
         bp_options *options = settings_of(i);
-        begin_tensor(&x, dtype, ndim, shape, (layout)between(0, LAYOUTS - 1));
-        begin_tensor(&indices, between(0, 1) ? BP_I32 : BP_I64, ndim, result, (layout)between(0, LAYOUTS - 1));
-        begin_tensor(&y, dtype, ndim, result, (layout)between(0, BROADCAST - 1));
+        begin_tensor(&x, dtype, ndim, shape, (test_layout)test_array_between(0, TEST_BROADCAST));
+        begin_tensor(&indices, test_array_between(0, 1) ? BP_I32 : BP_I64, ndim, result,
+                     (test_layout)test_array_between(0, TEST_BROADCAST));
+        begin_tensor(&y, dtype, ndim, result, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
         fill_indices(&indices, shape[axis]);
         assert_status(bp_gather_run(options, &x.view.tensor, &indices.view.tensor, axis, &y.view.tensor), BP_OK);
         reference_results made;
@@ -349,22 +355,22 @@ static void concat(void **state) {
     (void)state;
     for (int i = 0; i < CASES; i++) {
         int64_t shape[MOST], whole[MOST];
-        tensor part[PARTS], y;
+        test_array part[PARTS], y;
         const DLTensor *list[PARTS];
-        const bp_dtype dtype = converted[between(0, 8)];
+        const bp_dtype dtype = converted[test_array_between(0, 8)];
         const int ndim = random_shape(shape, 1);
-        const int axis = (int)between(0, ndim - 1), count = (int)between(1, PARTS);
+        const int axis = (int)test_array_between(0, ndim - 1), count = (int)test_array_between(1, PARTS);
         memcpy(whole, shape, sizeof whole);
         whole[axis] = 0;
         for (int p = 0; p < count; p++) {
-            shape[axis] = between(0, 5);
+            shape[axis] = test_array_between(0, 5);
             whole[axis] += shape[axis];
-            begin_tensor(&part[p], dtype, ndim, shape, (layout)between(0, LAYOUTS - 1));
+            begin_tensor(&part[p], dtype, ndim, shape, (test_layout)test_array_between(0, TEST_BROADCAST));
             list[p] = &part[p].view.tensor;
         }
         bp_options *options = settings_of(i);
-        begin_tensor(&y, dtype, ndim, whole, (layout)between(0, BROADCAST - 1));
-        const int given = axis - (int)between(0, 1) * ndim;
+        begin_tensor(&y, dtype, ndim, whole, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
+        const int given = axis - (int)test_array_between(0, 1) * ndim;
         assert_status(bp_concat_run(options, count, list, given, &y.view.tensor), BP_OK);
         reference_results made;
         assert_status(reference_of_concat(&made, given, count, list, &y.view.tensor), BP_OK);

@@ -1,23 +1,16 @@
 /* support_transform.c - see support_transform.h. */
 #include "fftw/support_transform.h"
 
-#include <complex.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define PATTERN 0x5a
-#define MOST_ITEM 70000
-#define PI 3.14159265358979323846264338327950288L
-
-typedef long double complex wide;
-
 /* ---- Operands ---- */
 
 static int count_dims(const int64_t *n, int most) {
     int count = 0;
-    while (count < most && n[count] > 0) {
+    while (count < most && n[count] != 0) {
         count++;
     }
     return count;
@@ -26,305 +19,203 @@ static int count_dims(const int64_t *n, int most) {
 /* Determines the position of each dimension, slowest first, for `batch` dimensions followed by the dimensions of the
  * transform.
  */
-static void arrange(test_order order, int batch, int ndim, int *positions) {
+static void arrange(fft_order order, int batch, int ndim, int *positions) {
     int at = 0;
-    for (int d = batch; order == TEST_BATCH_INNER && d < ndim; d++) {
+    for (int d = ndim - 1; order == FFT_FIRST_FASTEST && d >= 0; d--) {
         positions[at++] = d;
     }
-    for (int d = 0; d < batch; d++) {
+    for (int d = batch; order == FFT_BATCH_INNER && d < ndim; d++) {
         positions[at++] = d;
     }
-    for (int d = batch; order != TEST_BATCH_INNER && d < ndim; d++) {
-        positions[at++] = order == TEST_TRANSPOSED ? ndim - 1 - (d - batch) : d;
+    for (int d = 0; order != FFT_FIRST_FASTEST && d < batch; d++) {
+        positions[at++] = d;
+    }
+    for (int d = batch; at < ndim; d++) {
+        positions[at++] = order == FFT_TRANSPOSED ? ndim - 1 - (d - batch) : d;
     }
 }
 
-static void make_strides(test_side *side, test_order order, int batch, bool broadcast) {
+static void make_side(test_array *side, const test_transform *t, bool input) {
+    const fft_order order = input ? t->in : t->out;
+    const bool is_real = t->kind == (input ? BP_FFT_R2C : BP_FFT_C2R);
+    const int batch = count_dims(t->batch, 2), ndim = batch + count_dims(t->n, 3);
     int positions[5];
-    int64_t next = order == TEST_APART ? 2 : 1;
-    arrange(order, batch, side->ndim, positions);
-    for (int i = side->ndim - 1; i >= 0; i--) {
-        int d = positions[i];
-        bool shared = broadcast && d == batch - 1;
-        side->stride[d] = side->n[d] == 1 || shared ? 0 : order == TEST_BACKWARDS ? -next : next;
-        next = (next * (shared ? 1 : side->n[d])) + (order == TEST_APART ? 3 : 0);
+    int64_t shape[5], strides[5], next = order == FFT_APART ? 2 : 1;
+    for (int d = 0; d < ndim; d++) {
+        const bool half = d == ndim - 1 && t->kind != BP_FFT_C2C && !is_real;
+        const int64_t n = d < batch ? t->batch[d] : t->n[d - batch];
+        shape[d] = n < 0 ? 0 : half ? n / 2 + 1 : n;
     }
-}
-
-static void make_memory(test_side *side, bool single, int odd) {
-    int64_t below = 0, above = 0;
-    for (int d = 0; d < side->ndim; d++) {
-        int64_t reach = (side->n[d] - 1) * side->stride[d];
-        below += reach < 0 ? -reach : 0;
-        above += reach > 0 ? reach : 0;
+    arrange(order, batch, ndim, positions);
+    for (int i = ndim - 1; i >= 0; i--) {
+        const int d = positions[i];
+        const bool shared = (input && t->broadcast && d == batch - 1) || order == FFT_ONE_ELEMENT ||
+                            (order == FFT_ONE_ITEM && d < batch);
+        strides[d] = shape[d] == 1 || shared ? 0 : order == FFT_BACKWARDS ? -next : next;
+        next = next * (shared ? 1 : shape[d]) + (order == FFT_APART ? 3 : 0);
     }
-    size_t real = single ? 4 : 8;
-    side->element = real * (side->is_complex ? 2 : 1);
-    size_t first = (((size_t)below * side->element + 63) & ~(size_t)63) + (size_t)odd * real;
-    side->bytes = (first + (size_t)(above + 1) * side->element + 127) & ~(size_t)63;
-    side->memory = aligned_alloc(64, side->bytes);
-    side->before = malloc(side->bytes);
-    side->first = side->memory + first;
-    memset(side->memory, PATTERN, side->bytes);
+    const bp_dtype dtype = is_real ? t->single ? BP_F32 : BP_F64 : t->single ? BP_C64 : BP_C128;
+    const int odd = input ? t->odd_in : t->odd_out;
+    test_array_make_strided(side, dtype, ndim, shape, strides, (size_t)odd * (t->single ? 4 : 8));
 }
 
-static double number(uint64_t *seed) {
-    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
-    return (double)(*seed >> 11) / 4503599627370496.0 - 1;
-}
-
-/* Advances to the next element. Returns false after the last one. */
-static bool next_index(const test_side *side, int64_t *index, int64_t *offset) {
-    for (int d = side->ndim - 1; d >= 0; d--) {
-        *offset += side->stride[d];
-        if (++index[d] < side->n[d]) {
-            return true;
-        }
-        *offset -= side->stride[d] * side->n[d];
-        index[d] = 0;
-    }
-    return false;
-}
-
-static void fill_side(test_side *side, bool single) {
-    uint64_t seed = 7;
-    int64_t index[5] = {0}, offset = 0;
-    do {
-        for (int part = 0; part < (side->is_complex ? 2 : 1); part++) {
-            char *at = side->first + offset * (int64_t)side->element;
-            double x = number(&seed);
-            if (single) {
-                ((float *)at)[part] = (float)x;
-            } else {
-                ((double *)at)[part] = x;
-            }
-        }
-    } while (next_index(side, index, &offset));
-}
-
-static void describe(bp_problem *p, const test_operands *o, const test_transform *t, int batch, int ndim) {
+static void describe(test_operands *o, const test_transform *t) {
+    bp_problem *p = &o->problem;
     bp_fft_problem *f = &p->of.fft;
+    const DLTensor *in = &o->in.view.tensor, *out = &o->out.view.tensor;
+    const int batch = count_dims(t->batch, 2), ndim = count_dims(t->n, 3);
     p->struct_size = sizeof *p;
     p->op = BP_OP_FFT;
     p->dtype = t->single ? BP_C64 : BP_C128;
     p->policy.threads = t->threads ? t->threads : 1;
     p->policy.deterministic = t->deterministic;
     p->policy.fft_planner = t->planner;
+    p->policy.capability = t->capability;
     f->kind = (uint8_t)t->kind;
     f->inverse = t->inverse;
     f->in_place = t->in_place;
-    f->ndim = ndim;
     f->batch_ndim = batch;
     f->scale = t->scale == 0 ? 1 : t->scale;
     f->batch = 1;
     for (int d = 0; d < batch; d++) {
-        f->batch_shape[d] = t->batch[d];
-        f->batch_in[d] = o->in.stride[d];
-        f->batch_out[d] = o->out.stride[d];
-        f->batch *= t->batch[d];
+        f->batch_shape[d] = in->shape[d];
+        f->batch_in[d] = in->strides[d];
+        f->batch_out[d] = out->strides[d];
+        f->batch *= in->shape[d];
     }
     for (int d = 0; d < ndim; d++) {
-        f->n[d] = t->n[d];
-        f->in[d] = o->in.stride[batch + d];
-        f->out[d] = o->out.stride[batch + d];
-        f->input_size[d] = o->in.n[batch + d];
+        const bool halved = d == ndim - 1 && t->kind != BP_FFT_C2C;
+        if (t->omits_ones && t->n[d] == 1 && !halved) {
+            continue;
+        }
+        f->n[f->ndim] = t->n[d];
+        f->in[f->ndim] = in->strides[batch + d];
+        f->out[f->ndim] = out->strides[batch + d];
+        f->input_size[f->ndim++] = in->shape[batch + d];
     }
 }
 
 void test_make(test_operands *o, const test_transform *t) {
-    int batch = count_dims(t->batch, 2), ndim = count_dims(t->n, 3);
     memset(o, 0, sizeof *o);
-    o->in.is_complex = t->kind != BP_FFT_R2C;
-    o->out.is_complex = t->kind != BP_FFT_C2R;
-    o->in.ndim = o->out.ndim = batch + ndim;
-    for (int d = 0; d < batch + ndim; d++) {
-        int64_t n = d < batch ? t->batch[d] : t->n[d - batch];
-        bool last = d == batch + ndim - 1;
-        o->in.n[d] = last && t->kind == BP_FFT_C2R ? n / 2 + 1 : n;
-        o->out.n[d] = last && t->kind == BP_FFT_R2C ? n / 2 + 1 : n;
+    make_side(&o->in, t, true);
+    test_array_random = t->seed ? t->seed : 7;
+    test_array_fill(&o->in, 1);
+    test_array_copy(&o->in_before, &o->in);
+    o->out = o->in;
+    if (!t->in_place) {
+        make_side(&o->out, t, false);
+        test_array_copy(&o->out_before, &o->out);
     }
-    make_strides(&o->in, t->in, batch, t->broadcast);
-    make_strides(&o->out, t->out, batch, false);
-    make_memory(&o->in, t->single, t->odd_in);
-    fill_side(&o->in, t->single);
-    memcpy(o->in.before, o->in.memory, o->in.bytes);
-    if (t->in_place) {
-        o->out = o->in;
-    } else {
-        make_memory(&o->out, t->single, t->odd_out);
-        memcpy(o->out.before, o->out.memory, o->out.bytes);
-    }
-    describe(&o->problem, o, t, batch, ndim);
+    o->first[0] = o->in.view.tensor.data;
+    o->first[1] = o->out.view.tensor.data;
+    describe(o, t);
 }
 
 void test_release_operands(test_operands *o) {
-    free(o->in.memory);
-    free(o->in.before);
-    if (o->out.memory != o->in.memory) {
-        free(o->out.memory);
-        free(o->out.before);
+    for (int64_t i = 0; o->expected && i < o->parts; i++) {
+        reference_results_free(&o->expected[i]);
+    }
+    free(o->expected);
+    test_array_free(&o->in);
+    test_array_free(&o->in_before);
+    if (!o->problem.of.fft.in_place) {
+        test_array_free(&o->out);
+        test_array_free(&o->out_before);
     }
 }
 
 void test_refill(test_operands *o) {
-    memcpy(o->in.memory, o->in.before, o->in.bytes);
-    memcpy(o->out.memory, o->out.before, o->out.bytes);
-}
-
-/* ---- The reference ---- */
-
-static wide element(const test_side *side, const char *memory, int64_t offset, bool single) {
-    const char *at = memory + (side->first - side->memory) + offset * (int64_t)side->element;
-    if (single) {
-        const float *x = (const float *)at;
-        return x[0] + (side->is_complex ? (wide)x[1] * I : 0);
-    }
-    const double *x = (const double *)at;
-    return x[0] + (side->is_complex ? (wide)x[1] * I : 0);
-}
-
-/* Transforms one dimension of a compact array of `outer` x n x `inner` elements. */
-static void transform_dim(wide *x, int64_t outer, int64_t n, int64_t inner, bool inverse) {
-    wide *roots = malloc((size_t)n * sizeof *roots), *sums = malloc((size_t)n * sizeof *sums);
-    for (int64_t k = 0; k < n; k++) {
-        long double angle = 2 * PI * (long double)k / (long double)n;
-        roots[k] = cosl(angle) + (inverse ? 1 : -1) * sinl(angle) * I;
-    }
-    for (int64_t line = 0; line < outer * inner; line++) {
-        wide *first = x + line / inner * n * inner + line % inner;
-        for (int64_t k = 0; k < n; k++) {
-            long double real = 0, imaginary = 0; /* by components, because C's complex product checks for infinities */
-            for (int64_t j = 0, at = 0; j < n; j++) {
-                wide in = first[j * inner], root = roots[at];
-                real += creall(in) * creall(root) - cimagl(in) * cimagl(root);
-                imaginary += creall(in) * cimagl(root) + cimagl(in) * creall(root);
-                at += k;
-                at -= at >= n ? n : 0;
-            }
-            sums[k] = real + imaginary * I;
-        }
-        for (int64_t k = 0; k < n; k++) {
-            first[k * inner] = sums[k];
-        }
-    }
-    free(roots);
-    free(sums);
-}
-
-/* Expands rows of n/2+1 elements to n by symmetry. Drops components that must be zero. */
-static void mirror(wide *x, int64_t rows, int64_t n) {
-    int64_t half = n / 2 + 1;
-    for (int64_t row = rows - 1; row >= 0; row--) {
-        memmove(x + row * n, x + row * half, (size_t)half * sizeof *x);
-        wide *line = x + row * n;
-        line[0] = creall(line[0]);
-        if (n % 2 == 0) {
-            line[n / 2] = creall(line[n / 2]);
-        }
-        for (int64_t k = half; k < n; k++) {
-            line[k] = conjl(line[n - k]);
-        }
+    test_array_restore(&o->in, &o->in_before);
+    if (!o->problem.of.fft.in_place) {
+        test_array_restore(&o->out, &o->out_before);
     }
 }
 
-/* Transforms all dimensions of one compact item. The result has full rows in any case. */
-static void transform_item(wide *x, const test_transform *t, int ndim) {
-    bool c2r = t->kind == BP_FFT_C2R;
-    int64_t total = 1, outer = 1;
-    for (int d = 0; d < ndim; d++) {
-        total *= c2r && d == ndim - 1 ? t->n[d] / 2 + 1 : t->n[d];
-    }
-    for (int d = 0; d < ndim - 1; d++) {
-        transform_dim(x, outer, t->n[d], total / outer / t->n[d], t->inverse);
-        outer *= t->n[d];
-    }
-    if (ndim > 0) {
-        if (c2r) {
-            mirror(x, outer, t->n[ndim - 1]);
-        }
-        transform_dim(x, outer, t->n[ndim - 1], 1, t->inverse);
+/* ---- Comparisons ---- */
+
+static int64_t elements_of_part(const test_operands *o, const test_array *side) {
+    return o->parts > 0 ? test_array_count(side) / o->parts : 0;
+}
+
+/* Makes the view of an item, or of the whole batch if that is the only part. */
+static void view_part(bp_view *part, const test_operands *o, const test_array *side, int64_t index) {
+    const DLTensor *all = &side->view.tensor;
+    const int batch = o->parts > 1 ? o->problem.of.fft.batch_ndim : 0;
+    assert_int_equal(bp_view_init(part, test_array_at(side, index * elements_of_part(o, side)), side->dtype,
+                                  all->ndim - batch, all->shape + batch, all->strides + batch),
+                     BP_OK);
+}
+
+/* The reference of a transform is unscaled. The values of any other scale are its multiples. */
+static void scale_values(reference *made, double scale) {
+    for (int64_t i = 0; i < made->count; i++) {
+        made->values[i].re *= scale;
+        made->values[i].im *= scale;
+        made->values[i].scale *= scale;
     }
 }
 
-/* ---- Comparing ---- */
-
-/* Reads one item from the copy made before the run. */
-static void read_item(const test_side *side, int64_t first, int batch, wide *x, bool single) {
-    test_side item = *side;
-    item.ndim -= batch;
-    memmove(item.n, item.n + batch, sizeof item.n - (size_t)batch * sizeof *item.n);
-    memmove(item.stride, item.stride + batch, sizeof item.stride - (size_t)batch * sizeof *item.stride);
-    int64_t index[5] = {0}, offset = 0;
-    do {
-        *x++ = element(side, side->before, first + offset, single);
-    } while (next_index(&item, index, &offset));
-}
-
-/* Returns the largest error of one item relative to the mean size of its elements. Marks the bytes that belong to
- * elements. */
-static long double compare_item(const test_side *side, int64_t first, int batch, const wide *x, int64_t row,
-                                const test_transform *t, char *written) {
-    int64_t index[5] = {0}, offset = 0;
-    long double worst = 0, sum = 0, scale = t->scale == 0 ? 1 : t->scale;
-    test_side item = *side;
-    item.ndim -= batch;
-    memmove(item.n, item.n + batch, sizeof item.n - (size_t)batch * sizeof *item.n);
-    memmove(item.stride, item.stride + batch, sizeof item.stride - (size_t)batch * sizeof *item.stride);
-    int64_t last = item.ndim > 0 ? item.n[item.ndim - 1] : 1, count = 0;
-    do {
-        wide wanted = scale * x[count / last * row + count % last];
-        wide got = element(side, side->memory, first + offset, t->single);
-        long double error = cabsl(got - (side->is_complex ? wanted : creall(wanted)));
-        worst = error > worst || isnan(error) ? error : worst;
-        sum += cabsl(wanted) * cabsl(wanted);
-        count++;
-        memset(written + (side->first - side->memory) + (first + offset) * (int64_t)side->element, 1, side->element);
-    } while (next_index(&item, index, &offset));
-    return worst / sqrtl(sum / (long double)count);
-}
-
-static void check_gaps(const test_side *side, const char *written) {
-    for (size_t i = 0; i < side->bytes; i++) {
-        if (!written[i] && side->memory[i] != side->before[i]) {
-            fail_msg("byte %zu outside of the output was written", i);
-        }
+/* In several dimensions every item has a reference of its own, because one of a large batch would have some of the
+ * elements only. */
+static void expect(test_operands *o, const test_transform *t) {
+    static const bp_fft_transform transforms[][2] = {
+        [BP_FFT_C2C] = {BP_FFT, BP_IFFT}, [BP_FFT_R2C] = {BP_RFFT, BP_IHFFT}, [BP_FFT_C2R] = {BP_HFFT, BP_IRFFT}};
+    const int ndim = count_dims(t->n, 3);
+    const bp_fft_call call = {.struct_size = sizeof call,
+                              .transform = transforms[t->kind][t->inverse],
+                              .axis_count = ndim,
+                              .norm = t->inverse ? BP_FFT_FORWARD : BP_FFT_BACKWARD};
+    if (o->expected) {
+        return;
+    }
+    o->parts = o->problem.of.fft.batch == 0 || ndim > 1 ? o->problem.of.fft.batch : 1;
+    o->expected = calloc((size_t)o->parts + 1, sizeof *o->expected);
+    assert_non_null(o->expected);
+    for (int64_t i = 0; i < o->parts; i++) {
+        bp_view in, out;
+        view_part(&in, o, &o->in_before, i);
+        view_part(&out, o, &o->out, i);
+        assert_int_equal(reference_of_fft(&o->expected[i], &call, &in.tensor, &out.tensor), BP_OK);
+        scale_values(&o->expected[i].of[0].values, o->problem.of.fft.scale);
     }
 }
 
-void test_check(const test_operands *o, const test_transform *t) {
-    wide *x = malloc(MOST_ITEM * sizeof *x);
-    int batch = o->problem.of.fft.batch_ndim, ndim = o->problem.of.fft.ndim;
-    int64_t row = ndim > 0 ? t->n[ndim - 1] : 1, in = 0, out = 0, index[2] = {0}, size = 1;
-    char *written = calloc(1, o->out.bytes);
-    for (int d = 0; d < ndim; d++) {
-        size *= t->n[d] + 2;
+void test_check_surroundings(const test_operands *o) {
+    test_array_check_gaps(&o->out, "transform");
+    if (!o->problem.of.fft.in_place) {
+        test_array_check_unchanged(&o->in, &o->in_before, "transform");
     }
-    assert_true(size <= MOST_ITEM);
-    long double bound = (t->single ? 1.2e-7L : 2.3e-16L) * 8 * (2 + log2l((long double)size));
-    for (int64_t item = 0; item < o->problem.of.fft.batch; item++) {
-        read_item(&o->in, in, batch, x, t->single);
-        transform_item(x, t, ndim);
-        long double error = compare_item(&o->out, out, batch, x, row, t, written);
-        if (!(error <= bound)) {
-            fail_msg("item %lld: error %Lg exceeds %Lg", (long long)item, error, bound);
+}
+
+void test_check(test_operands *o, const test_transform *t) {
+    expect(o, t);
+    for (int64_t i = 0; i < o->parts; i++) {
+        bp_view out;
+        char text[160];
+        view_part(&out, o, &o->out, i);
+        o->expected[i].of[0].tensor = &out.tensor;
+        snprintf(text, sizeof text, "kind %d inverse %d single %d n %lldx%lldx%lld layouts %d %d, part %lld", t->kind,
+                 t->inverse, t->single, (long long)t->n[0], (long long)t->n[1], (long long)t->n[2], t->in, t->out,
+                 (long long)i);
+        test_compare_results(&o->expected[i], 1, text);
+    }
+    test_check_surroundings(o);
+}
+
+double test_norm_error(test_operands *o, const test_transform *t) {
+    long double error = 0, size = 0;
+    expect(o, t);
+    for (int64_t part = 0; part < o->parts; part++) {
+        const reference *values = &o->expected[part].of[0].values;
+        for (int64_t i = 0; i < values->count; i++) {
+            const reference_value *value = &values->values[i];
+            const bp_scalar got = test_array_get_complex(&o->out, part * elements_of_part(o, &o->out) + value->index);
+            const long double re = got.re - (long double)value->re, im = got.im - (long double)value->im;
+            error += re * re + im * im;
+            size += (long double)value->re * value->re + (long double)value->im * value->im;
         }
-        for (int d = batch - 1; d >= 0; d--) {
-            in += o->in.stride[d];
-            out += o->out.stride[d];
-            if (++index[d] < o->in.n[d]) {
-                break;
-            }
-            in -= o->in.stride[d] * o->in.n[d];
-            out -= o->out.stride[d] * o->out.n[d];
-            index[d] = 0;
-        }
     }
-    check_gaps(&o->out, written);
-    free(written);
-    free(x);
-    if (!t->in_place && memcmp(o->in.memory, o->in.before, o->in.bytes) != 0) {
-        fail_msg("the input was written");
-    }
+    return (double)(size > 0 ? sqrtl(error / size) : sqrtl(error));
 }
 
 /* ---- Providers ---- */
@@ -338,8 +229,7 @@ bp_prepared *test_plan(const bp_provider *provider, void *instance, const bp_pro
 }
 
 void test_execute(const bp_prepared *prepared, const test_operands *o) {
-    void *operands[] = {o->in.first, o->out.first};
-    if (test_enqueue(prepared, operands, 2, NULL) != BP_OK) {
+    if (test_enqueue(prepared, (void *[]){o->first[0], o->first[1]}, 2, NULL) != BP_OK) {
         fail_msg("the run failed: %s", bp_last_error());
     }
 }

@@ -161,7 +161,7 @@ static void test_strides_of_both_signs(void **state) {
     (void)state;
     rows r;
     open_rows(&r, "fftw", "fftw-threads", "/lib/one/libfftw3_threads.so", "pthread");
-    test_transform t = {.n = {4, 4, 4}, .in = TEST_BACKWARDS, .out = TEST_COMPACT};
+    test_transform t = {.n = {4, 4, 4}, .in = FFT_BACKWARDS, .out = FFT_COMPACT};
     test_operands o;
     test_make(&o, &t);
     assert_int_equal(test_verdict(&bp_provider_fftw, r.instance, &o.problem).reason, BP_REASON_ACCEPTED);

@@ -181,7 +181,7 @@ static void bits_of(const test_transform *t, void *bits, size_t size) {
     bp_prepared *prepared = test_plan(&bp_provider_fftw, f.transforms[t->single], &o.problem);
     test_execute(prepared, &o);
     test_check(&o, t);
-    memcpy(bits, o.out.first, size);
+    memcpy(bits, o.first[1], size);
     prepared->destroy(prepared);
     test_release_operands(&o);
 }
@@ -258,9 +258,9 @@ static void test_reproducible_at_any_batch_position(void **state) {
         test_make(&o, &t);
         bp_prepared *prepared = test_plan(&bp_provider_fftw, f.transforms[t.single], &o.problem);
         test_execute(prepared, &o);
-        size_t size = (size_t)n * o.out.element;
+        size_t size = (size_t)n * bp_dtype_size(o.out.dtype);
         for (size_t item = 1; item < 7; item++) {
-            assert_memory_equal(o.out.first, o.out.first + item * size, size);
+            assert_memory_equal(o.first[1], o.first[1] + item * size, size);
         }
         prepared->destroy(prepared);
         test_release_operands(&o);

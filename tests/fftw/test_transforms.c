@@ -1,4 +1,4 @@
-/* test_transforms.c - tests every kind of transform in every layout on FFTW, against sums in long double. */
+/* test_transforms.c - tests every kind of transform in every layout on FFTW, against the reference. */
 #include "fftw/support_fftw.h"
 
 #include <string.h>
@@ -25,9 +25,9 @@ static const int64_t batches[][2] = {{0}, {1}, {7}, {3, 2}};
 enum { SIZES = sizeof sizes / sizeof *sizes, BATCHES = sizeof batches / sizeof *batches };
 
 static void each_order(test_transform *t) {
-    for (int order = 0; order < TEST_ORDERS * TEST_ORDERS; order++) {
-        t->in = (test_order)(order % TEST_ORDERS);
-        t->out = (test_order)(order / TEST_ORDERS);
+    for (int order = 0; order < FFT_ORDERS * FFT_ORDERS; order++) {
+        t->in = (fft_order)(order % FFT_ORDERS);
+        t->out = (fft_order)(order / FFT_ORDERS);
         t->scale = order % 3 == 0 ? 0.25 : 1;
         run(t);
     }
@@ -71,13 +71,13 @@ static void test_c2r(void **state) {
 static void test_in_place(void **state) {
     (void)state;
     skip_without_library();
-    for (int i = 0; i < SIZES * BATCHES * TEST_ORDERS * 2; i++) {
+    for (int i = 0; i < SIZES * BATCHES * FFT_ORDERS * 2; i++) {
         test_transform t = {.kind = BP_FFT_C2C, .in_place = true, .planner = ESTIMATE, .odd_in = i % 4};
-        t.in = t.out = (test_order)(i % TEST_ORDERS);
-        t.single = i / TEST_ORDERS % 2;
+        t.in = t.out = (fft_order)(i % FFT_ORDERS);
+        t.single = i / FFT_ORDERS % 2;
         t.scale = i % 2 ? 3 : 1;
-        memcpy(t.n, sizes[i / TEST_ORDERS / 2 % SIZES], sizeof t.n);
-        memcpy(t.batch, batches[i / TEST_ORDERS / 2 / SIZES], sizeof t.batch);
+        memcpy(t.n, sizes[i / FFT_ORDERS / 2 % SIZES], sizeof t.n);
+        memcpy(t.batch, batches[i / FFT_ORDERS / 2 / SIZES], sizeof t.batch);
         run(&t);
     }
 }
@@ -85,11 +85,11 @@ static void test_in_place(void **state) {
 static void test_broadcast(void **state) {
     (void)state;
     skip_without_library();
-    for (int i = 0; i < 3 * TEST_ORDERS * 2; i++) {
+    for (int i = 0; i < 3 * FFT_ORDERS * 2; i++) {
         test_transform t = {.kind = (bp_fft_kind)(i % 3), .broadcast = true, .planner = ESTIMATE};
         t.inverse = t.kind == BP_FFT_C2R;
-        t.in = (test_order)(i / 3 % TEST_ORDERS);
-        t.single = i / 3 / TEST_ORDERS;
+        t.in = (fft_order)(i / 3 % FFT_ORDERS);
+        t.single = i / 3 / FFT_ORDERS;
         memcpy(t.n, (int64_t[]){6, 9}, 2 * sizeof *t.n);
         memcpy(t.batch, (int64_t[]){2, 5}, sizeof t.batch);
         run(&t);
@@ -100,10 +100,10 @@ static void test_broadcast(void **state) {
 static void test_one_call_per_item(void **state) {
     (void)state;
     skip_without_library();
-    for (int i = 0; i < 3 * TEST_ORDERS * 2; i++) {
-        test_transform t = {.kind = (bp_fft_kind)(i % 3), .deterministic = 2, .single = i / 3 / TEST_ORDERS};
+    for (int i = 0; i < 3 * FFT_ORDERS * 2; i++) {
+        test_transform t = {.kind = (bp_fft_kind)(i % 3), .deterministic = 2, .single = i / 3 / FFT_ORDERS};
         t.inverse = t.kind == BP_FFT_C2R;
-        t.in = t.out = (test_order)(i / 3 % TEST_ORDERS);
+        t.in = t.out = (fft_order)(i / 3 % FFT_ORDERS);
         memcpy(t.n, (int64_t[]){6, 5}, 2 * sizeof *t.n);
         memcpy(t.batch, (int64_t[]){4, 3}, sizeof t.batch);
         run(&t);
@@ -117,7 +117,7 @@ static void each_address(uint8_t planner, uint8_t deterministic) {
         t.inverse = t.kind == BP_FFT_C2R;
         t.odd_in = i % 4;
         t.odd_out = i / 4 % 4;
-        t.in = t.out = i % 5 == 0 ? TEST_APART : TEST_COMPACT;
+        t.in = t.out = i % 5 == 0 ? FFT_APART : FFT_COMPACT;
         t.single = i / 48 == 0;
         t.scale = 0.5;
         t.deterministic = deterministic;
@@ -140,7 +140,7 @@ static void test_measured(void **state) {
     for (int i = 0; i < 3 * 2 * 2 * 4; i++) {
         test_transform t = {.kind = (bp_fft_kind)(i % 3), .single = i / 3 % 2, .planner = i / 6 % 2 ? MEASURE : 0};
         t.inverse = t.kind == BP_FFT_C2R;
-        t.in = t.out = (test_order)(i / 12 % 4);
+        t.in = t.out = (fft_order)(i / 12 % 4);
         t.in_place = t.kind == BP_FFT_C2C && i / 3 % 2;
         memcpy(t.n, i % 5 == 0 ? (int64_t[]){12, 10} : (int64_t[]){128, 0}, 2 * sizeof *t.n);
         memcpy(t.batch, (int64_t[]){4, 0}, sizeof t.batch);
@@ -154,7 +154,7 @@ static void test_large_copies(void **state) {
     skip_without_library();
     test_transform t = {.kind = BP_FFT_C2R, .inverse = true, .n = {96, 128}, .batch = {3, 5}, .planner = ESTIMATE};
     run(&t);
-    t.in = TEST_BATCH_INNER;
+    t.in = FFT_BATCH_INNER;
     t.single = true;
     run(&t);
 }

@@ -142,24 +142,10 @@ static int inputs_of(bp_op op) {
     return count;
 }
 
-/* Checks all bytes around an operand's elements: copies the old elements into a copy of the block, and compares the
- * rest. */
-static void check_surroundings(test_operand *x, bool output) {
-    char *after = malloc(x->bytes);
-    memcpy(after, x->block, x->bytes);
-    if (output) {
-        size_t size = bp_dtype_size(x->dtype);
-        for (int64_t item = 0; item < x->items; item++) {
-            for (int64_t i = 0; i < x->rows; i++) {
-                for (int64_t j = 0; j < x->columns; j++) {
-                    ptrdiff_t at = x->base - x->block + (item * x->step + i * x->row + j * x->column) * (ptrdiff_t)size;
-                    memcpy(after + at, x->copy + at, size);
-                }
-            }
-        }
+static void addresses_of(const test_call *call, void **address) {
+    for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
+        address[i] = call->operand[i] ? call->operand[i]->base : NULL;
     }
-    assert_memory_equal(after, x->copy, x->bytes);
-    free(after);
 }
 
 bp_status test_run(void *instance, const test_call *call, bp_verdict *verdict) {
@@ -175,21 +161,47 @@ bp_status test_run(void *instance, const test_call *call, bp_verdict *verdict) {
     if (status != BP_OK) {
         return status;
     }
-    void *address[BP_LINALG_OPERANDS] = {0};
+    void *address[BP_LINALG_OPERANDS];
+    addresses_of(call, address);
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
         if (call->operand[i]) {
-            address[i] = call->operand[i]->base;
-            memcpy(call->operand[i]->copy, call->operand[i]->block, call->operand[i]->bytes);
+            test_array_free(&call->operand[i]->before);
+            test_array_copy(&call->operand[i]->before, &call->operand[i]->array);
         }
     }
     status = test_enqueue(prepared, address, BP_LINALG_OPERANDS, NULL);
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
-        if (call->operand[i]) {
-            check_surroundings(call->operand[i], i >= inputs_of(call->op));
+        const test_operand *x = call->operand[i];
+        if (x && i >= inputs_of(call->op)) {
+            test_array_check_gaps(&x->array, bp_op_name(call->op));
+        } else if (x) {
+            test_array_check_unchanged(&x->array, &x->before, bp_op_name(call->op));
         }
     }
     prepared->destroy(prepared);
     return status;
+}
+
+static void describe(test_linalg *made, const test_call *call) {
+    void *address[BP_LINALG_OPERANDS];
+    const bp_problem problem = test_problem(call);
+    addresses_of(call, address);
+    test_linalg_make(made, &problem, address);
+}
+
+void test_equations(const test_call *call, const char *where) {
+    test_linalg of;
+    char text[256];
+    const test_operand *a = call->operand[0];
+    describe(&of, call);
+    snprintf(text, sizeof text, "%s: %s %d x %d %s", where, bp_op_name(call->op), (int)a->rows, (int)a->columns,
+             bp_dtype_name(a->dtype));
+    test_check_equations(&of.call, 1, text);
+}
+
+void test_values(reference_results *made, test_linalg *of, const test_call *call, double most) {
+    describe(of, call);
+    test_linalg_values(made, &of->call, most);
 }
 
 void test_check_within(long double value, long double bound, const char *file, int line, const char *format, ...) {

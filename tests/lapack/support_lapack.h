@@ -1,11 +1,14 @@
 /* support_lapack.h - shared by the tests of the lapack provider: operands in every layout with guarded memory, calls of
- * the provider on the machine's libraries, difficult matrices, and residuals in long double. */
+ * the provider on the machine's libraries, difficult matrices, and checks against the reference. */
 #ifndef BP_TESTS_LAPACK_SUPPORT_H
 #define BP_TESTS_LAPACK_SUPPORT_H
 
 #include "backplane/provider.h"
 #include "providers/driver/driver.h"
+#include "support/arrays.h"
+#include "support/linalg.h"
 #include "support/offers.h"
+#include "support/results.h"
 
 #include <complex.h>
 #include <setjmp.h>
@@ -22,7 +25,7 @@ typedef long double complex number;
 
 /* ---- Operands ---- */
 
-typedef enum test_layout {
+typedef enum matrix_layout {
     TEST_ROWS,    /* row-major, compact */
     TEST_COLUMNS, /* column-major, compact */
     TEST_ROWS_APART,
@@ -30,21 +33,20 @@ typedef enum test_layout {
     TEST_COLUMNS_REVERSED, /* the last column first */
     TEST_GENERAL,          /* no stride of one */
     TEST_BACKWARDS,        /* rows and columns in reverse order */
-    TEST_LAYOUTS
-} test_layout;
+    MATRIX_LAYOUTS
+} matrix_layout;
 
 typedef struct test_operand {
     bp_dtype dtype;
     int64_t rows, columns, row, column;
-    int64_t items, step; /* stride in elements between items; 0: broadcast */
-    char *block, *copy;  /* the whole memory, and its copy before the call */
-    size_t bytes;
-    char *base; /* element (0, 0) of item 0 */
+    int64_t items, step;      /* stride in elements between items; 0: broadcast */
+    test_array array, before; /* of all items; and a copy from before the last run */
+    char *base;               /* element (0, 0) of item 0 */
 } test_operand;
 
-/* Allocates `items` matrices in one block. Unused bytes have a pattern. With `broadcast` all items share one matrix. */
+/* Makes `items` matrices. With `broadcast` all items share one matrix. */
 test_operand test_make(bp_dtype dtype, int64_t rows, int64_t columns, int64_t items, bool broadcast,
-                       test_layout layout);
+                       matrix_layout layout);
 void test_drop(test_operand *x);
 number test_get(const test_operand *x, int64_t item, int64_t i, int64_t j);
 void test_set(test_operand *x, int64_t item, int64_t i, int64_t j, number value);
@@ -69,6 +71,12 @@ bp_problem test_problem(const test_call *call);
 /* Accepts, plans and executes. Checks that the inputs, and the bytes around the outputs' elements, are unchanged.
  * `verdict` may be NULL. */
 bp_status test_run(void *instance, const test_call *call, bp_verdict *verdict);
+/* Fails the test unless the results of a call that has run satisfy the equations of the reference (support/linalg.h).
+ */
+void test_equations(const test_call *call, const char *where);
+/* Makes the reference of det, slogdet, matrix_rank, cond or matrix_norm, as test_linalg_values(), before or after the
+ * call; `made` points to tensors of `of`. */
+void test_values(reference_results *made, test_linalg *of, const test_call *call, double most);
 /* Runs check(instance, row) for each library. */
 void test_each_library(void (*check)(void *instance, const bp_library_info *row));
 /* Runs check(instance, row) on the native provider, for each instruction set of its kernels that this processor
@@ -94,18 +102,8 @@ typedef enum test_kind {
 void test_fill(test_operand *x, test_kind kind, unsigned seed);
 /* Fills with Hermitian positive definite matrices M M^H plus a diagonal, in both triangles. */
 void test_fill_definite(test_operand *x, unsigned seed);
-number test_random(unsigned *state, bool two_parts);
-
-/* ---- Arithmetic on items ---- */
-
-/* Return row-major copies, which the caller frees. */
-number *test_item(const test_operand *x, int64_t item);
-number *test_product(const number *a, const number *b, int64_t m, int64_t k, int64_t n);
-number *test_adjoint(const number *a, int64_t m, int64_t n, bool conjugate);
-/* Returns the largest row sum of absolute values. */
-long double test_norm(const number *a, int64_t m, int64_t n);
-/* Returns the norm of a - b. */
-long double test_distance(const number *a, const number *b, int64_t m, int64_t n);
+/* Returns a number of test_array_random (support/arrays.h), with one or two parts between -1 and 1. */
+number test_random(bool two_parts);
 
 /* Fails the test, with the given text, unless value <= bound. NaN fails. */
 #define test_within(value, bound, ...) test_check_within(value, bound, __FILE__, __LINE__, __VA_ARGS__)

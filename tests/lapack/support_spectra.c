@@ -1,6 +1,7 @@
-/* support_spectra.c - makes matrices with a known spectrum, checks residuals of orthogonal factors, and iterates over
- * test cases. */
+/* support_spectra.c - makes matrices with a known spectrum, and iterates over test cases. */
 #include "lapack/support_spectra.h"
+
+#include "support/arrays.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ long double test_spectrum_value(test_spectrum spectrum, bp_dtype dtype, int64_t 
 }
 
 /* Applies random reflectors to the identity, one after the other. */
-number *test_unitary(int64_t n, bool complex_type, unsigned *seed) {
+number *test_unitary(int64_t n, bool complex_type) {
     number *q = calloc((size_t)(n * n), sizeof *q), *v = malloc((size_t)n * sizeof *v);
     for (int64_t i = 0; i < n; i++) {
         q[i * n + i] = i % 2 ? -1 : 1;
@@ -31,7 +32,7 @@ number *test_unitary(int64_t n, bool complex_type, unsigned *seed) {
     for (int round = 0; round < 3; round++) {
         long double length = 0;
         for (int64_t i = 0; i < n; i++) {
-            v[i] = test_random(seed, complex_type) + (i == round ? 0.25L : 0);
+            v[i] = test_random(complex_type) + (i == round ? 0.25L : 0);
             length += creall(v[i] * conjl(v[i]));
         }
         for (int64_t j = 0; j < n; j++) {
@@ -66,12 +67,13 @@ static void fill(test_operand *x, test_spectrum spectrum, long double scale, uns
     int64_t count = x->rows < x->columns ? x->rows : x->columns;
     long double *values = malloc((size_t)count * sizeof *values);
     bool two_parts = test_is_complex(x->dtype);
+    test_array_random = seed;
     for (int64_t i = 0; i < count; i++) {
         values[i] = test_spectrum_value(spectrum, x->dtype, i, count) * (hermitian && i % 2 ? -scale : scale);
     }
     for (int64_t item = 0; item < (x->step ? x->items : 1); item++) {
-        number *u = test_unitary(x->rows, two_parts, &seed);
-        number *w = hermitian ? NULL : test_unitary(x->columns, two_parts, &seed);
+        number *u = test_unitary(x->rows, two_parts);
+        number *w = hermitian ? NULL : test_unitary(x->columns, two_parts);
         fill_item(x, item, u, w ? w : u, values);
         free(u), free(w);
     }
@@ -101,25 +103,6 @@ number test_complex(long double re, long double im) {
     return value;
 }
 
-/* ---- Residuals ---- */
-
-void test_orthonormal(const number *q, int64_t m, int64_t n, bp_dtype dtype, const char *where) {
-    number *adjoint = test_adjoint(q, m, n, true), *product = test_product(adjoint, q, n, m, n);
-    for (int64_t i = 0; i < n; i++) {
-        product[i * n + i] -= 1;
-    }
-    test_within(test_norm(product, n, n), TEST_BOUND * (long double)m * test_epsilon(dtype), "%s: %d x %d %s: Q^H Q",
-                where, (int)m, (int)n, bp_dtype_name(dtype));
-    free(adjoint), free(product);
-}
-
-void test_near(const number *a, const number *b, int64_t m, int64_t n, long double size, bp_dtype dtype,
-               const char *where) {
-    long double most = (long double)(m > n ? m : n);
-    test_within(test_distance(a, b, m, n), TEST_BOUND * most * test_epsilon(dtype) * size, "%s: %d x %d %s", where,
-                (int)m, (int)n, bp_dtype_name(dtype));
-}
-
 /* ---- Cases ---- */
 
 /* Large cases run in two layouts only, because their residuals are slow. */
@@ -128,7 +111,7 @@ void test_each_case(void *instance, const bp_library_info *row, bool square, voi
                                        {9, 50}, {40, 33}, {1, 6}, {6, 1},   {19, 19}, {32, 17}, {14, 30}};
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
         for (int d = 0; d < 4; d++) {
-            for (test_layout layout = 0; layout < TEST_LAYOUTS; layout++) {
+            for (matrix_layout layout = 0; layout < MATRIX_LAYOUTS; layout++) {
                 test_case c = {instance, row->id, test_dtypes[d], sizes[s][0], sizes[s][1], 1, layout};
                 c.items = layout == TEST_GENERAL ? 3 : 1;
                 if (!test_fits(c.m, c.n) || (square && c.m != c.n) || (c.m * c.n > 1000 && (int)layout % 3 != d % 3)) {

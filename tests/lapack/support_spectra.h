@@ -1,5 +1,5 @@
 /* support_spectra.h - shared by the tests of orthogonal factorizations: matrices with known singular values or
- * eigenvalues, residuals of their factors, and test cases. */
+ * eigenvalues, and test cases. */
 #ifndef BP_TESTS_LAPACK_SPECTRA_H
 #define BP_TESTS_LAPACK_SPECTRA_H
 
@@ -26,18 +26,10 @@ void test_fill_spectrum(test_operand *x, test_spectrum spectrum, long double sca
 /* Fills with Hermitian V diag(values) V^H, every second value negative, in both triangles. */
 void test_fill_hermitian(test_operand *x, test_spectrum spectrum, long double scale, unsigned seed);
 /* Returns a random unitary matrix, row-major, n x n. */
-number *test_unitary(int64_t n, bool complex_type, unsigned *seed);
+number *test_unitary(int64_t n, bool complex_type);
 
 /* Returns re + i im, also for a non-finite component, which a sum with I would propagate to the other. */
 number test_complex(long double re, long double im);
-
-/* ---- Residuals ---- */
-
-/* Fails the test unless the columns of q (m x n, row-major) are orthonormal. */
-void test_orthonormal(const number *q, int64_t m, int64_t n, bp_dtype dtype, const char *where);
-/* Fails the test unless the distance of a and b is small relative to `size`, the norm of the factored matrix. */
-void test_near(const number *a, const number *b, int64_t m, int64_t n, long double size, bp_dtype dtype,
-               const char *where);
 
 /* ---- Cases ---- */
 
@@ -46,7 +38,7 @@ typedef struct test_case {
     const char *where;
     bp_dtype dtype;
     int64_t m, n, items;
-    test_layout layout;
+    matrix_layout layout;
 } test_case;
 
 /* Calls `check` for all types, layouts and sizes, or only square sizes. */

@@ -79,7 +79,7 @@ static int output_of(bp_op op) {
 
 /* Returns the number of threads that shared the items. */
 static int check_call(void *instance, const bp_library_info *row, test_call call) {
-    char *alone[BP_LINALG_OPERANDS] = {0};
+    test_array alone[BP_LINALG_OPERANDS];
     bp_verdict verdict;
     call.threads = 1;
     if (test_run(instance, &call, &verdict) == BP_E_UNSUPPORTED) {
@@ -89,27 +89,21 @@ static int check_call(void *instance, const bp_library_info *row, test_call call
     for (int i = output_of(call.op); i < BP_LINALG_OPERANDS; i++) {
         test_operand *x = call.operand[i];
         if (x) {
-            alone[i] = malloc(x->bytes);
-            memcpy(alone[i], x->block, x->bytes);
-            memset(x->block, 0x5a, x->bytes);
+            test_array_copy(&alone[i], &x->array);
+            test_array_fill(&x->array, 1);
         }
     }
     call.threads = THREADS;
     assert_int_equal(test_run(instance, &call, &verdict), BP_OK);
     for (int i = output_of(call.op); i < BP_LINALG_OPERANDS; i++) {
         const test_operand *x = call.operand[i];
-        for (int64_t item = 0; x && item < x->items; item++) {
-            for (int64_t at = 0; at < x->rows * x->columns; at++) {
-                const int64_t offset = item * x->step + at / x->columns * x->row + at % x->columns * x->column;
-                const size_t size = bp_dtype_size(x->dtype);
-                const ptrdiff_t place = x->base - x->block + offset * (ptrdiff_t)size;
-                if (memcmp(alone[i] + place, x->block + place, size) != 0) {
-                    fail_msg("%s: %s %s: operand %d of item %d differs", row->id, bp_op_name(call.op),
-                             bp_dtype_name(call.operand[0]->dtype), i, (int)item);
-                }
-            }
+        if (x) {
+            char text[128];
+            snprintf(text, sizeof text, "%s: %s %s, operand %d", row->id, bp_op_name(call.op),
+                     bp_dtype_name(call.operand[0]->dtype), i);
+            test_array_check_unchanged(&x->array, &alone[i], text);
+            test_array_free(&alone[i]);
         }
-        free(alone[i]);
     }
     return verdict.threads;
 }

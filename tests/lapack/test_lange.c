@@ -19,7 +19,7 @@ static double norm_of(void *instance, bp_dtype dtype, double order, double value
     call.fields.order = order;
     call.fields.fail_on_item_error = 1;
     library.known_count = 2;
-    library.known[1] = (test_area){"a", a.block, a.block + a.bytes};
+    library.known[1] = (test_area){"a", a.array.block, a.array.block + a.array.bytes};
     library.complaint[0] = 0;
     library.calls = 0;
     library.norm = answer;
@@ -83,7 +83,7 @@ static void return_type_of_lange_is_detected(void **state) {
         test_fill(&a, TEST_RANDOM, 5);
         test_call call = {.op = BP_OP_MATRIX_NORM, .fields.mode = BP_NORM_FRO, .operand = {&a, &norm}};
         library.known_count = 2;
-        library.known[1] = (test_area){"a", a.block, a.block + a.bytes};
+        library.known[1] = (test_area){"a", a.array.block, a.array.block + a.array.bytes};
         library.norm = 5;
         assert_int_equal(test_run(instance, &call, NULL), BP_OK);
         assert_true(creall(test_get(&norm, 0, 0, 0)) == 5);

@@ -11,7 +11,8 @@ static void run(void *instance, test_call call) {
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
         test_operand *x = call.operand[i];
         if (x) {
-            library.known[library.known_count++] = (test_area){"an operand", x->block, x->block + x->bytes};
+            library.known[library.known_count++] =
+                (test_area){"an operand", x->array.block, x->array.block + x->array.bytes};
         }
     }
     assert_int_equal(test_run(instance, &call, NULL), BP_OK);
@@ -24,7 +25,7 @@ static void run(void *instance, test_call call) {
 typedef struct shape {
     bp_dtype dtype;
     int64_t m, n, k;
-    test_layout layout;
+    matrix_layout layout;
 } shape;
 
 static test_operand make(const shape *s, int64_t rows, int64_t columns) {
@@ -153,9 +154,9 @@ static void each_shape(void (*check)(void *instance, const shape *s)) {
     for (int bits = 32; bits <= 64; bits += 32) {
         void *instance = test_open_fake(bits);
         for (size_t i = 0; i < sizeof sizes_of_tests / sizeof *sizes_of_tests; i++) {
-            for (int way = 0; way < 4 * TEST_LAYOUTS; way++) {
+            for (int way = 0; way < 4 * MATRIX_LAYOUTS; way++) {
                 const int64_t *size = sizes_of_tests[i];
-                check(instance, &(shape){test_dtypes[way % 4], size[0], size[1], size[2], (test_layout)(way / 4)});
+                check(instance, &(shape){test_dtypes[way % 4], size[0], size[1], size[2], (matrix_layout)(way / 4)});
             }
         }
         bp_provider_lapack.close(instance);

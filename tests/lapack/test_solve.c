@@ -2,53 +2,31 @@
  */
 #include "lapack/support_lapack.h"
 
-#include <float.h>
 #include <math.h>
-#include <stdlib.h>
-
-#define BOUND 60 /* bound of a scaled residual in units of n epsilon */
 
 static const int64_t sizes[] = {1, 2, 7, 33, 70};
 enum { SIZES = sizeof sizes / sizeof sizes[0] };
 
 /* Makes an operand of k columns for A x = B, or of k rows for x A = B. */
 static test_operand side(bp_dtype dtype, int64_t n, int64_t k, bool left, int64_t items, bool shared,
-                         test_layout layout) {
+                         matrix_layout layout) {
     return left ? test_make(dtype, n, k, items, shared, layout) : test_make(dtype, k, n, items, shared, layout);
-}
-
-/* Checks |A X - B| against |A| |X|: the backward error of a solution. `a` is op(A), n x n. */
-static void check_solution(const number *a, const test_operand *x, const test_operand *b, int64_t item, bool left,
-                           const char *where) {
-    int64_t n = left ? x->rows : x->columns, k = left ? x->columns : x->rows;
-    number *xs = test_item(x, item), *bs = test_item(b, item);
-    number *product = left ? test_product(a, xs, n, n, k) : test_product(xs, a, k, n, n);
-    long double scale = test_norm(a, n, n) * test_norm(xs, x->rows, x->columns) + test_norm(bs, b->rows, b->columns);
-    test_within(test_distance(product, bs, x->rows, x->columns),
-                BOUND * scale * (long double)n * test_epsilon(x->dtype), "%s: n %d k %d %s %s", where, (int)n, (int)k,
-                bp_dtype_name(x->dtype), left ? "left" : "right");
-    free(xs), free(bs), free(product);
 }
 
 /* ---- solve and lu_solve ---- */
 
-/* Returns op(A) as a matrix. */
-static number *acting(const test_operand *a, int64_t item, bool adjoint) {
-    number *as_is = test_item(a, item);
-    if (!adjoint) {
-        return as_is;
-    }
-    number *adjoint_of_a = test_adjoint(as_is, a->rows, a->columns, true);
-    free(as_is);
-    return adjoint_of_a;
-}
-
 typedef struct system {
     bp_dtype dtype;
     int64_t n, k, items;
-    test_layout layout;
+    matrix_layout layout;
     bool left, share_a, share_b;
 } system_of;
+
+static void check_info(const test_operand *info) {
+    for (int64_t item = 0; item < info->items; item++) {
+        assert_true(test_get(info, item, 0, 0) == 0);
+    }
+}
 
 static void solve(void *instance, const char *where, system_of s, test_kind kind) {
     test_operand a = test_make(s.dtype, s.n, s.n, s.items, s.share_a, s.layout);
@@ -62,12 +40,8 @@ static void solve(void *instance, const char *where, system_of s, test_kind kind
     test_call call = {
         .op = BP_OP_SOLVE, .fields.a_on_left = s.left, .fields.fail_on_item_error = 1, .operand = {&a, &b, &x, &info}};
     assert_int_equal(test_run(instance, &call, NULL), BP_OK);
-    for (int64_t item = 0; item < s.items; item++) {
-        number *as = test_item(&a, item);
-        assert_true(test_get(&info, item, 0, 0) == 0);
-        check_solution(as, &x, &b, item, s.left, where);
-        free(as);
-    }
+    check_info(&info);
+    test_equations(&call, where);
     call = (test_call){.op = BP_OP_LU_FACTOR, .operand = {&a, &lu, &pivots, &info}};
     assert_int_equal(test_run(instance, &call, NULL), BP_OK);
     for (int adjoint = 0; adjoint < 2; adjoint++) {
@@ -75,18 +49,14 @@ static void solve(void *instance, const char *where, system_of s, test_kind kind
                            .fields = {.a_on_left = s.left, .adjoint = (uint8_t)adjoint},
                            .operand = {&lu, &pivots, &b, &x}};
         assert_int_equal(test_run(instance, &call, NULL), BP_OK);
-        for (int64_t item = 0; item < s.items; item++) {
-            number *as = acting(&a, item, adjoint);
-            check_solution(as, &x, &b, item, s.left, where);
-            free(as);
-        }
+        test_equations(&call, where);
     }
     test_drop(&a), test_drop(&b), test_drop(&x), test_drop(&lu), test_drop(&pivots), test_drop(&info);
 }
 
 static void check_systems(void *instance, const bp_library_info *row) {
     for (int d = 0; d < 4; d++) {
-        for (test_layout layout = 0; layout < TEST_LAYOUTS; layout++) {
+        for (matrix_layout layout = 0; layout < MATRIX_LAYOUTS; layout++) {
             for (int left = 0; left < 2; left++) {
                 for (int s = 0; s < SIZES; s++) {
                     solve(instance, row->id,
@@ -115,32 +85,24 @@ static void test_systems(void **state) {
 
 /* ---- inv ---- */
 
-static void invert(void *instance, const char *where, bp_dtype dtype, int64_t n, int64_t items, test_layout in,
-                   test_layout out) {
+static void invert(void *instance, const char *where, bp_dtype dtype, int64_t n, int64_t items, matrix_layout in,
+                   matrix_layout out) {
     test_operand a = test_make(dtype, n, n, items, false, in), inverse = test_make(dtype, n, n, items, false, out);
     test_operand info = test_make(BP_I32, 1, 1, items, false, 0);
     test_fill(&a, TEST_RANDOM, 8);
     test_call call = {.op = BP_OP_INV, .operand = {&a, &inverse, &info}};
     assert_int_equal(test_run(instance, &call, NULL), BP_OK);
-    for (int64_t item = 0; item < items; item++) {
-        number *as = test_item(&a, item), *xs = test_item(&inverse, item), *product = test_product(as, xs, n, n, n);
-        for (int64_t i = 0; i < n; i++) {
-            product[i * n + i] -= 1;
-        }
-        long double scale = test_norm(as, n, n) * test_norm(xs, n, n) * (long double)n * test_epsilon(dtype);
-        test_within(test_norm(product, n, n), BOUND * scale, "%s: inv %d %s", where, (int)n, bp_dtype_name(dtype));
-        assert_true(test_get(&info, item, 0, 0) == 0);
-        free(as), free(xs), free(product);
-    }
+    check_info(&info);
+    test_equations(&call, where);
     test_drop(&a), test_drop(&inverse), test_drop(&info);
 }
 
 static void check_inverses(void *instance, const bp_library_info *row) {
     for (int d = 0; d < 4; d++) {
-        for (test_layout layout = 0; layout < TEST_LAYOUTS; layout++) {
+        for (matrix_layout layout = 0; layout < MATRIX_LAYOUTS; layout++) {
             for (int s = 0; s < SIZES; s++) {
                 invert(instance, row->id, test_dtypes[d], sizes[s], s == 2 ? 3 : 1, layout,
-                       (layout + (unsigned)(s & 1)) % TEST_LAYOUTS);
+                       (layout + (unsigned)(s & 1)) % MATRIX_LAYOUTS);
             }
         }
     }
@@ -154,50 +116,40 @@ static void test_inverses(void **state) {
 /* ---- solve_triangular ---- */
 
 /* Makes a triangle; elements that must not be read are NaN. */
-static number *triangle(test_operand *a, int64_t n, bool upper, bool unit) {
-    number *t = calloc((size_t)(n * n), sizeof *t);
+static void make_triangle(test_operand *a, int64_t n, bool upper, bool unit) {
     for (int64_t i = 0; i < n; i++) {
         for (int64_t j = 0; j < n; j++) {
-            bool reads = upper ? j > i : j < i;
-            if (i == j) {
-                t[i * n + i] = unit ? 1 : test_get(a, 0, i, i) + 4;
-                test_set(a, 0, i, i, unit ? (number)NAN : t[i * n + i]);
-                t[i * n + i] = unit ? 1 : test_get(a, 0, i, i);
-            } else if (reads) {
-                test_set(a, 0, i, j, test_get(a, 0, i, j) / 4); /* keeps the solution of a unit triangle small */
-                t[i * n + j] = test_get(a, 0, i, j);
-            } else {
-                test_set(a, 0, i, j, NAN);
-            }
+            const bool reads = i == j ? !unit : upper ? j > i : j < i;
+            const number x = test_get(a, 0, i, j);
+            /* Small elements keep the solution of a unit triangle small. */
+            test_set(a, 0, i, j, !reads ? (number)NAN : i == j ? x + 4 : x / 4);
         }
     }
-    return t;
 }
 
-static void solve_triangle(void *instance, const char *where, bp_dtype dtype, int64_t n, int64_t k, test_layout la,
-                           test_layout lx, int variant) {
+static void solve_triangle(void *instance, const char *where, bp_dtype dtype, int64_t n, int64_t k, matrix_layout la,
+                           matrix_layout lx, int variant) {
     bool upper = variant & 1, left = variant & 2, unit = variant & 4;
     test_operand a = test_make(dtype, n, n, 1, false, la), b = side(dtype, n, k, left, 1, false, la);
     test_operand x = side(dtype, n, k, left, 1, false, lx);
     test_fill(&a, TEST_RANDOM, 21);
     test_fill(&b, TEST_RANDOM, 22);
-    number *t = triangle(&a, n, upper, unit);
+    make_triangle(&a, n, upper, unit);
     test_call call = {.op = BP_OP_SOLVE_TRIANGULAR,
                       .fields = {.upper = upper, .a_on_left = left, .unit_diagonal = unit, .fail_on_item_error = 1},
                       .operand = {&a, &b, &x}};
     assert_int_equal(test_run(instance, &call, NULL), BP_OK);
-    check_solution(t, &x, &b, 0, left, where);
-    free(t);
+    test_equations(&call, where);
     test_drop(&a), test_drop(&b), test_drop(&x);
 }
 
 static void check_triangles(void *instance, const bp_library_info *row) {
     for (int d = 0; d < 4; d++) {
-        for (test_layout layout = 0; layout < TEST_LAYOUTS; layout++) {
+        for (matrix_layout layout = 0; layout < MATRIX_LAYOUTS; layout++) {
             for (int variant = 0; variant < 8; variant++) {
                 for (int s = 0; s < SIZES - 1; s++) {
                     solve_triangle(instance, row->id, test_dtypes[d], sizes[s], 1 + s * 2, layout,
-                                   (layout + (unsigned)s) % TEST_LAYOUTS, variant);
+                                   (layout + (unsigned)s) % MATRIX_LAYOUTS, variant);
                 }
             }
         }
@@ -211,39 +163,8 @@ static void test_triangles(void **state) {
 
 /* ---- det and slogdet ---- */
 
-/* Computes the determinant by elimination with complete pivoting in long double. */
-static void reference_det(const number *a, int64_t n, number *sign, long double *log_of) {
-    number *w = malloc((size_t)(n * n) * sizeof *w);
-    for (int64_t i = 0; i < n * n; i++) {
-        w[i] = a[i];
-    }
-    *sign = 1;
-    *log_of = 0;
-    for (int64_t p = 0; p < n; p++) {
-        int64_t best = p;
-        for (int64_t i = p; i < n; i++) {
-            best = cabsl(w[i * n + p]) > cabsl(w[best * n + p]) ? i : best;
-        }
-        for (int64_t j = 0; best != p && j < n; j++) {
-            number value = w[p * n + j];
-            w[p * n + j] = w[best * n + j];
-            w[best * n + j] = value;
-        }
-        number pivot = w[p * n + p];
-        *sign *= (best == p ? 1 : -1) * (pivot / cabsl(pivot));
-        *log_of += logl(cabsl(pivot));
-        for (int64_t i = p + 1; i < n; i++) {
-            number factor = w[i * n + p] / pivot;
-            for (int64_t j = p; j < n; j++) {
-                w[i * n + j] -= factor * w[p * n + j];
-            }
-        }
-    }
-    free(w);
-}
-
 static void determinant(void *instance, const char *where, bp_dtype dtype, int64_t n, int64_t items,
-                        test_layout layout) {
+                        matrix_layout layout) {
     test_operand a = test_make(dtype, n, n, items, false, layout), det = test_make(dtype, 1, 1, items, false, 0);
     test_operand sign = test_make(dtype, 1, 1, items, false, 0),
                  log_of = test_make(test_real_of(dtype), 1, 1, items, false, 0);
@@ -255,25 +176,14 @@ static void determinant(void *instance, const char *where, bp_dtype dtype, int64
             test_set(&a, item, i, j, test_get(&a, item, i, j) + (i % 2 ? 2 : -2) * sqrtl((long double)n));
         }
     }
-    assert_int_equal(test_run(instance, &(test_call){.op = BP_OP_DET, .operand = {&a, &det}}, NULL), BP_OK);
-    assert_int_equal(test_run(instance, &(test_call){.op = BP_OP_SLOGDET, .operand = {&a, &sign, &log_of}}, NULL),
-                     BP_OK);
-    for (int64_t item = 0; item < items; item++) {
-        number *as = test_item(&a, item), expected;
-        long double logarithm, unit = BOUND * (long double)n * test_epsilon(dtype);
-        reference_det(as, n, &expected, &logarithm);
-        test_within(cabsl(test_get(&sign, item, 0, 0) - expected), unit, "%s: sign n %d", where, (int)n);
-        test_within(cabsl(test_get(&log_of, item, 0, 0) - logarithm), unit + fabsl(logarithm) * test_epsilon(dtype),
-                    "%s: log n %d", where, (int)n);
-        long double size = expl(logarithm);
-        long double largest = test_real_of(dtype) == BP_F32 ? FLT_MAX : DBL_MAX;
-        if (size < largest / 2) {
-            test_within(cabsl(test_get(&det, item, 0, 0) - expected * size), 4 * unit * size, "%s: det n %d", where,
-                        (int)n);
-        } else {
-            assert_true(isinf(cabsl(test_get(&det, item, 0, 0))));
-        }
-        free(as);
+    const test_call calls[] = {{.op = BP_OP_DET, .operand = {&a, &det}},
+                               {.op = BP_OP_SLOGDET, .operand = {&a, &sign, &log_of}}};
+    for (int i = 0; i < 2; i++) {
+        reference_results made;
+        test_linalg of;
+        assert_int_equal(test_run(instance, &calls[i], NULL), BP_OK);
+        test_values(&made, &of, &calls[i], (i == 0 ? 480 : 120) * (double)n); /* of well-conditioned matrices */
+        test_check_results(&made, where);
     }
     test_drop(&a), test_drop(&det), test_drop(&sign), test_drop(&log_of);
 }
@@ -281,7 +191,7 @@ static void determinant(void *instance, const char *where, bp_dtype dtype, int64
 static void check_determinants(void *instance, const bp_library_info *row) {
     for (int d = 0; d < 4; d++) {
         for (int s = 0; s < SIZES; s++) {
-            determinant(instance, row->id, test_dtypes[d], sizes[s], 1 + s % 3, (test_layout)s % TEST_LAYOUTS);
+            determinant(instance, row->id, test_dtypes[d], sizes[s], 1 + s % 3, (matrix_layout)s % MATRIX_LAYOUTS);
         }
     }
     /* intermediate products leave the range of double, the result does not */

@@ -4,7 +4,6 @@
 
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 
 typedef struct factors {
     test_operand a, u, s, vh;
@@ -24,41 +23,20 @@ static void drop(factors *f) {
     test_drop(&f->a), test_drop(&f->u), test_drop(&f->s), test_drop(&f->vh);
 }
 
-static bp_status run(const test_case *c, factors *f, bool full) {
-    test_call call = {
-        .op = BP_OP_SVD, .fields.mode = full ? BP_SVD_FULL : BP_SVD_REDUCED, .fields.fail_on_item_error = 1};
-    call.operand[0] = &f->a;
-    call.operand[1] = &f->u;
-    call.operand[2] = &f->s;
-    call.operand[3] = &f->vh;
-    return test_run(c->instance, &call, NULL);
-}
-
-static void check_item(const factors *f, int64_t item, const test_case *c) {
-    int64_t k = f->s.rows, wide = f->u.columns, n = c->n;
-    number *a = test_item(&f->a, item), *u = test_item(&f->u, item), *vh = test_item(&f->vh, item);
-    number *v = test_adjoint(vh, f->vh.rows, n, true), *s = test_item(&f->s, item);
-    test_orthonormal(u, c->m, wide, c->dtype, c->where);
-    test_orthonormal(v, n, f->vh.rows, c->dtype, c->where);
-    for (int64_t i = 0; i < k; i++) {
-        assert_true(creall(s[i]) >= 0 && (i == 0 || creall(s[i]) <= creall(s[i - 1])));
-    }
-    number *scaled = calloc((size_t)(c->m * k), sizeof *scaled);
-    for (int64_t i = 0; i < c->m * k; i++) {
-        scaled[i] = u[i / k * wide + i % k] * s[i % k];
-    }
-    number *product = test_product(scaled, vh, c->m, k, n);
-    test_near(a, product, c->m, n, test_norm(a, c->m, n), c->dtype, c->where);
-    free(a), free(u), free(vh), free(v), free(s), free(scaled), free(product);
+static test_call call_of(factors *f, bool full) {
+    return (test_call){.op = BP_OP_SVD,
+                       .fields = {.mode = full ? BP_SVD_FULL : BP_SVD_REDUCED, .fail_on_item_error = 1},
+                       .operand = {&f->a, &f->u, &f->s, &f->vh}};
 }
 
 /* By Weyl's theorem, two backward stable results differ by at most the sum of their errors. */
-static void check_values_alone(const factors *f, const test_case *c) {
+static void check_values_alone(factors *f, const test_case *c) {
     test_operand s = test_make(f->s.dtype, f->s.rows, 1, c->items, false, c->layout);
-    test_call call = {.op = BP_OP_SVD, .fields.mode = BP_SVD_REDUCED, .fields.fail_on_item_error = 1};
-    call.operand[0] = (test_operand *)&f->a;
+    test_call call = call_of(f, false);
+    call.operand[1] = call.operand[3] = NULL;
     call.operand[2] = &s;
     assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
+    test_equations(&call, c->where);
     for (int64_t item = 0; item < c->items; item++) {
         for (int64_t i = 0; i < s.rows; i++) {
             long double largest = creall(test_get(&f->s, item, 0, 0));
@@ -70,9 +48,13 @@ static void check_values_alone(const factors *f, const test_case *c) {
 }
 
 static void check_factors(factors *f, const test_case *c, bool full) {
-    assert_int_equal(run(c, f, full), BP_OK);
-    for (int64_t item = 0; item < c->items; item++) {
-        check_item(f, item, c);
+    const test_call call = call_of(f, full);
+    assert_int_equal(test_run(c->instance, &call, NULL), BP_OK);
+    test_equations(&call, c->where);
+    for (int64_t i = 0; i < c->items * f->s.rows; i++) {
+        const int64_t item = i / f->s.rows, at = i % f->s.rows;
+        const long double value = creall(test_get(&f->s, item, at, 0));
+        assert_true(value >= 0 && (at == 0 || value <= creall(test_get(&f->s, item, at - 1, 0))));
     }
     check_values_alone(f, c);
 }
@@ -143,7 +125,8 @@ static void check_edge(const test_case *c) {
     for (int64_t i = 0; i < c->m * c->n; i++) {
         test_set(&f.a, 0, i / c->n, i % c->n, test_is_complex(c->dtype) ? test_complex(most, -most) : most);
     }
-    bp_status status = run(c, &f, true);
+    const test_call call = call_of(&f, true);
+    bp_status status = test_run(c->instance, &call, NULL);
     assert_true(status == BP_OK || status == BP_E_NOT_CONVERGED || status == BP_E_INTERNAL);
     drop(&f);
 }

@@ -15,7 +15,7 @@ static void plan_and_run(void *instance, const test_transform *t, bp_verdict *ve
 }
 
 /* The descriptor handles the longest batch dimension; the provider iterates over the other one. */
-static const test_transform batched = {.n = {6}, .batch = {3, 5}, .in = TEST_APART, .out = TEST_COMPACT, .scale = 0.5};
+static const test_transform batched = {.n = {6}, .batch = {3, 5}, .in = FFT_APART, .out = FFT_COMPACT, .scale = 0.5};
 
 static void check_described(const test_transform *t) {
     void *instance = test_open_dfti();
@@ -48,8 +48,9 @@ static void check_described(const test_transform *t) {
     for (int i = 0; i < 3; i++) {
         const test_dfti_call *call = &dfti.call[i];
         assert_int_equal(call->forward, !t->inverse);
-        assert_ptr_equal(call->in, o.in.first + i * f->batch_in[0] * (int64_t)o.in.element);
-        assert_ptr_equal(call->out, t->in_place ? NULL : o.out.first + i * f->batch_out[0] * (int64_t)o.out.element);
+        assert_ptr_equal(call->in, o.first[0] + i * f->batch_in[0] * (int64_t)bp_dtype_size(o.in.dtype));
+        assert_ptr_equal(call->out,
+                         t->in_place ? NULL : o.first[1] + i * f->batch_out[0] * (int64_t)bp_dtype_size(o.out.dtype));
     }
     test_release_operands(&o);
     bp_provider_mkl.close(instance);
@@ -93,8 +94,8 @@ static void test_single_call(void **state) {
         assert_int_equal(d->out[2], 1);
         assert_int_equal(d->many, -1);
         assert_int_equal(dfti.calls, 1);
-        assert_ptr_equal(dfti.call[0].in, o.in.first);
-        assert_ptr_equal(dfti.call[0].out, in_place ? NULL : o.out.first);
+        assert_ptr_equal(dfti.call[0].in, o.first[0]);
+        assert_ptr_equal(dfti.call[0].out, in_place ? NULL : o.first[1]);
         test_release_operands(&o);
     }
     bp_provider_mkl.close(instance);
@@ -128,10 +129,10 @@ static void test_two_stages(void **state) {
     for (int item = 0; item < 2; item++) {
         const test_dfti_call *from = &dfti.call[item], *to = &dfti.call[2 + item];
         assert_int_equal(from->descriptor, 0);
-        assert_ptr_equal(from->in, o.in.first + item * 42 * 16);
+        assert_ptr_equal(from->in, o.first[0] + item * 42 * 16);
         assert_int_equal(to->descriptor, 1);
         assert_ptr_equal(to->in, from->out);
-        assert_ptr_equal(to->out, o.out.first + item * 70 * 8);
+        assert_ptr_equal(to->out, o.first[1] + item * 70 * 8);
     }
     assert_ptr_equal(dfti.call[1].out, dfti.call[0].out + 42 * 16);
     test_release_operands(&o);
@@ -149,10 +150,10 @@ static void test_large_two_stages(void **state) {
     assert_int_equal(dfti.calls, 30);
     for (int item = 0; item < 15; item++) {
         const test_dfti_call *from = &dfti.call[2 * item], *to = from + 1;
-        assert_ptr_equal(from->in, o.in.first + item * 96 * 65 * 16);
+        assert_ptr_equal(from->in, o.first[0] + item * 96 * 65 * 16);
         assert_ptr_equal(from->out, dfti.call[0].out);
         assert_ptr_equal(to->in, from->out);
-        assert_ptr_equal(to->out, o.out.first + item * 96 * 128 * 8);
+        assert_ptr_equal(to->out, o.first[1] + item * 96 * 128 * 8);
     }
     test_release_operands(&o);
     bp_provider_mkl.close(instance);

@@ -17,7 +17,7 @@ static int try_in_child(bp_prepared *reused) {
     test_operands o;
     alarm(240);
     test_make(&o, &wide);
-    void *operands[] = {o.in.first, o.out.first};
+    void *operands[] = {o.first[0], o.first[1]};
     bp_status status = test_enqueue(reused, operands, 2, NULL);
     bp_verdict verdict = test_verdict(&bp_provider_mkl, mkl, &o.problem);
     reused->destroy(reused);

@@ -1,4 +1,4 @@
-/* test_transforms.c - tests every kind of transform in every layout on MKL, against sums in long double. */
+/* test_transforms.c - tests every kind of transform in every layout on MKL, against the reference. */
 #include "mkl/support_mkl.h"
 
 #include <string.h>
@@ -17,10 +17,10 @@ static const int64_t batches[][2] = {{0}, {1}, {7}, {3, 2}};
 enum { SIZES = sizeof sizes / sizeof *sizes, BATCHES = sizeof batches / sizeof *batches };
 
 static void each_size(test_transform t) {
-    for (int i = 0; i < 2 * SIZES * BATCHES * TEST_ORDERS * TEST_ORDERS; i++) {
-        int order = i % (TEST_ORDERS * TEST_ORDERS), rest = i / (TEST_ORDERS * TEST_ORDERS);
-        t.in = (test_order)(order % TEST_ORDERS);
-        t.out = (test_order)(order / TEST_ORDERS);
+    for (int i = 0; i < 2 * SIZES * BATCHES * FFT_ORDERS * FFT_ORDERS; i++) {
+        int order = i % (FFT_ORDERS * FFT_ORDERS), rest = i / (FFT_ORDERS * FFT_ORDERS);
+        t.in = (fft_order)(order % FFT_ORDERS);
+        t.out = (fft_order)(order / FFT_ORDERS);
         t.scale = order % 3 == 0 ? 0.25 : 1;
         t.single = rest % 2;
         t.odd_in = order % 4;
@@ -53,24 +53,24 @@ static void test_c2r(void **state) {
 
 static void test_in_place(void **state) {
     (void)state;
-    for (int i = 0; i < SIZES * BATCHES * TEST_ORDERS * 2; i++) {
+    for (int i = 0; i < SIZES * BATCHES * FFT_ORDERS * 2; i++) {
         test_transform t = {.kind = BP_FFT_C2C, .in_place = true, .odd_in = i % 4};
-        t.in = t.out = (test_order)(i % TEST_ORDERS);
-        t.single = i / TEST_ORDERS % 2;
+        t.in = t.out = (fft_order)(i % FFT_ORDERS);
+        t.single = i / FFT_ORDERS % 2;
         t.scale = i % 2 ? 3 : 1;
-        memcpy(t.n, sizes[i / TEST_ORDERS / 2 % SIZES], sizeof t.n);
-        memcpy(t.batch, batches[i / TEST_ORDERS / 2 / SIZES], sizeof t.batch);
+        memcpy(t.n, sizes[i / FFT_ORDERS / 2 % SIZES], sizeof t.n);
+        memcpy(t.batch, batches[i / FFT_ORDERS / 2 / SIZES], sizeof t.batch);
         run(&t);
     }
 }
 
 static void test_broadcast(void **state) {
     (void)state;
-    for (int i = 0; i < 3 * TEST_ORDERS * 2; i++) {
+    for (int i = 0; i < 3 * FFT_ORDERS * 2; i++) {
         test_transform t = {.kind = (bp_fft_kind)(i % 3), .broadcast = true};
         t.inverse = t.kind == BP_FFT_C2R;
-        t.in = (test_order)(i / 3 % TEST_ORDERS);
-        t.single = i / 3 / TEST_ORDERS;
+        t.in = (fft_order)(i / 3 % FFT_ORDERS);
+        t.single = i / 3 / FFT_ORDERS;
         memcpy(t.n, (int64_t[]){6, 9}, 2 * sizeof *t.n);
         memcpy(t.batch, (int64_t[]){2, 5}, sizeof t.batch);
         run(&t);
@@ -82,7 +82,7 @@ static void test_large_two_stages(void **state) {
     (void)state;
     test_transform t = {.kind = BP_FFT_C2R, .inverse = true, .n = {96, 128}, .batch = {3, 5}};
     run(&t);
-    t.in = TEST_BATCH_INNER;
+    t.in = FFT_BATCH_INNER;
     t.single = true;
     run(&t);
 }

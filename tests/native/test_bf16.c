@@ -5,6 +5,7 @@
 #include "backplane.h"
 #include "native.h"
 #include "providers/native/gemm/gemm.h"
+#include "support/arrays.h"
 #include "wide/vdpbf16ps.h"
 
 #include <math.h>
@@ -27,11 +28,6 @@ const bp__native_set *__wrap_bp__native_bf16_set(const bp_host *host, const bp_p
     return kernels_from == NONE    ? NULL
            : kernels_from == MODEL ? &bp__native_bf16_model
                                    : __real_bp__native_bf16_set(host, problem, why);
-}
-
-static uint64_t next_random(uint64_t *state) {
-    *state ^= *state << 13, *state ^= *state >> 7, *state ^= *state << 17;
-    return *state;
 }
 
 /* ---- The model ---- */
@@ -86,10 +82,10 @@ static void model_follows_the_manual(void **state) {
 /* Compares with the C library's fmaf() where neither operands nor results are denormal. */
 static void model_matches_fused_operations(void **state) {
     (void)state;
-    uint64_t random = 0x9e3779b97f4a7c15u;
+    test_array_random = 0x9e3779b97f4a7c15u;
     int compared = 0;
     for (int i = 0; i < 2000000; i++) {
-        const uint64_t bits = next_random(&random), more = next_random(&random);
+        const uint64_t bits = test_array_next(), more = test_array_next();
         const uint32_t a = (uint32_t)bits & 0xffff0000u, b = (uint32_t)(bits >> 32) & 0xffff0000u;
         /* Half of the sums are near the product. */
         const float near = model_float(a) * model_float(b) * (1 + (float)(more >> 40 & 0xff) * 0x1p-8f);
@@ -108,10 +104,10 @@ static void model_matches_fused_operations(void **state) {
 
 /* ---- The instruction ---- */
 
-static uint32_t special(uint64_t *random) {
+static uint32_t special(void) {
     static const uint32_t values[] = {0,       0x8000u, 0x7f80u, 0xff80u, 0x7fc0u, 1,
                                       0x807fu, 0x0080u, 0x8081u, 0x7f7fu, 0x3f80u, 0xbf80u};
-    const uint64_t bits = next_random(random);
+    const uint64_t bits = test_array_next();
     return bits % 3 == 0 ? values[bits / 3 % COUNT(values)] : (uint32_t)(bits >> 40 & 0xffffu);
 }
 
@@ -126,15 +122,15 @@ static void instruction_matches_model(void **state) {
         print_message("skipped: this processor does not have AVX512_BF16, so only the model has run\n");
         skip();
     }
-    uint64_t random = 4711;
+    test_array_random = 4711;
     float a[M * K], b[K * N], c[2][M * N];
     const int64_t shape[3][2] = {{M, K}, {K, N}, {M, N}};
     for (int round = 0; round < ROUNDS; round++) {
         for (int i = 0; i < M * K; i++) {
-            a[i] = model_float(special(&random) << 16);
+            a[i] = model_float(special() << 16);
         }
         for (int i = 0; i < K * N; i++) {
-            b[i] = model_float(special(&random) << 16);
+            b[i] = model_float(special() << 16);
         }
         for (int which = 0; which < 2; which++) {
             bp_view x, y, z;
@@ -162,11 +158,11 @@ typedef struct call {
     double scale;
 } call;
 
-static float *numbers(int64_t count, double scale, uint64_t *random) {
+static float *numbers(int64_t count, double scale) {
     float *to = malloc(sizeof *to * (size_t)(count + 1));
     assert_non_null(to);
     for (int64_t i = 0; i < count; i++) {
-        to[i] = (float)(((double)(next_random(random) >> 11) * 0x1p-52 - 1) * scale);
+        to[i] = (float)(test_array_uniform() * scale);
     }
     return to;
 }
@@ -180,9 +176,9 @@ static bp_status multiply(const char *settings, bp_view *a, bp_view *b, bp_view 
 }
 
 /* The bound of docs/explanation/guarantees.md. */
-static void check_errors(const call *p, uint64_t *random) {
-    float *a = numbers(p->m * p->k, p->scale, random), *b = numbers(p->k * p->n, p->scale < 1e-30 ? 1e20 : 1, random);
-    float *c = numbers(p->m * p->n, 1, random);
+static void check_errors(const call *p) {
+    float *a = numbers(p->m * p->k, p->scale), *b = numbers(p->k * p->n, p->scale < 1e-30 ? 1e20 : 1);
+    float *c = numbers(p->m * p->n, 1);
     const int64_t a_shape[] = {p->m, p->k}, b_shape[] = {p->k, p->n}, c_shape[] = {p->m, p->n};
     const int64_t a_row = p->transposed_a ? 1 : p->k, a_column = p->transposed_a ? p->m : 1;
     const int64_t b_row = p->transposed_b ? 1 : p->n, b_column = p->transposed_b ? p->k : 1;
@@ -223,9 +219,9 @@ static void errors_are_bounded(void **state) {
         {49, 9, 767, false, false, 1},    {97, 65, 1537, true, true, 1},      {64, 64, 64, false, true, 0x1p120},
         {64, 64, 64, true, false, 1e-37}, {33, 31, 127, false, false, 1e-38}, {128, 128, 128, false, false, 1},
     };
-    uint64_t random = 1618033988749895u;
+    test_array_random = 1618033988749895u;
     for (size_t i = 0; i < COUNT(calls); i++) {
-        check_errors(&calls[i], &random);
+        check_errors(&calls[i]);
     }
 }
 

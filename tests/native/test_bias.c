@@ -2,6 +2,7 @@
 #include "native.h"
 
 #include "providers/native/gemm/gemm.h"
+#include "support/arrays.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -16,11 +17,10 @@ static double numbers[3][MOST * K];
 static double panels[2][2 * MOST * K], sums[2][MOST * MOST];
 
 static void fill(bp_dtype type) {
-    uint32_t seed = 1;
+    test_array_random = 1;
     for (int which = 0; which < 3; which++) {
         for (int i = 0; i < MOST * K; i++) {
-            seed = seed * 1664525u + 1013904223u;
-            const double x = (double)(int32_t)seed / 2147483648.0;
+            const double x = test_array_uniform();
             if (type == BP_F64) {
                 numbers[which][i] = x;
             } else {

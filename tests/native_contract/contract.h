@@ -1,9 +1,10 @@
-/* contract.h - declares a contraction with any strides, its run by the native provider on a test host, and a reference
- * in long double. */
+/* contract.h - declares a contraction with any strides, its run by the native provider on a test host, and its check
+ * against the reference. */
 #ifndef TESTS_NATIVE_CONTRACT_H
 #define TESTS_NATIVE_CONTRACT_H
 
 #include "backplane/provider.h"
+#include "support/arrays.h"
 #include "support/host.h"
 #include "support/offers.h"
 
@@ -40,13 +41,12 @@ typedef struct task {
     unsigned seed;
 } task;
 
-/* The operands of a task in memory. */
+/* The operands of a task. */
 typedef struct operands {
     task t;
     bp_problem problem;
-    char *memory[SIDES]; /* exactly the range of the strides */
-    char *before[SIDES]; /* contents before the call */
-    size_t bytes[SIDES];
+    test_array array[SIDES]; /* without memory: there is no such operand, or C is A */
+    test_array before[SIDES];
     char *first[SIDES]; /* element 0; NULL if there is no such operand */
     bp_verdict verdict;
 } operands;
@@ -55,30 +55,26 @@ bool is_complex(bp_dtype dtype);
 /* Returns half the distance from 1 to the next number of the type. */
 long double roundoff(bp_dtype dtype);
 
-/* Returns the next random number below `below`, and advances the state. */
-uint64_t draw(uint64_t *state, uint64_t below);
+/* Returns the next random number below `below`, of test_array_random. */
+int draw(int below);
 
-/* Allocates all operands. Inputs are random numbers around 0; C is filled with a mark. */
+/* Makes all operands. Inputs are random numbers around 0. */
 void make_operands(operands *o, const task *t);
 void free_operands(operands *o);
 bp_status run_task(operands *o);
 
-/* Returns the address of an element; `index` has an entry for each dimension. */
+/* Return the address of an element, and read and write it; `index` has an entry for each dimension. */
 char *element(const operands *o, int side, const int64_t *index);
-wide value_of(bp_dtype dtype, const void *at);
 wide get(const operands *o, int side, const int64_t *index);
-/* Stores a value that the type can represent exactly. */
 void put(const operands *o, int side, const int64_t *index, wide value);
 /* Advances the index over dimensions [from, until), the last one fastest. Returns false after the last index. */
 bool advance(const task *t, int from, int until, int64_t *index);
-/* Returns the expected element of C at an index of the output dimensions; *moduli is the sum of the moduli of all
- * terms. */
-wide reference(const operands *o, int64_t *index, long double *moduli);
+/* Returns the bytes of an operand from its lowest to its highest element. */
+size_t bytes_of(const operands *o, int side);
 
-/* Checks every element of C against the reference within the rounding error of a split sum, and checks that nothing
- * else was written. */
-void check_results(const operands *o);
-void check_surroundings(const operands *o);
+/* Checks every element of C against the reference, within so many roundings of its sum (0: the roundings of a split
+ * sum), and checks that nothing else was written. The task has run. */
+void check_results(const operands *o, double roundings);
 /* Makes the operands, runs the task and checks everything. */
 void check_task(const task *t);
 

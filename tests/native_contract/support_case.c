@@ -1,10 +1,9 @@
-/* support_case.c - allocates the operands of a contraction, runs it through the provider, and computes the reference.
- */
+/* support_case.c - makes the operands of a contraction, runs it through the provider, and checks the result. */
 #include "contract.h"
 
 #include "providers/native/contract/contract.h"
+#include "support/results.h"
 
-#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +11,6 @@
 
 extern const bp_provider bp_provider_native;
 extern const bp__contract_kernels bp__contract_wide[BP__CONTRACT_DTYPES];
-
-enum { MARK = 0xA5 };
 
 bool runs_here(kernels set) {
 #if defined(__x86_64__)
@@ -43,110 +40,40 @@ long double roundoff(bp_dtype dtype) {
     }
 }
 
-/* Returns the smallest distance between two numbers of the type. */
-static long double grain(bp_dtype dtype) {
-    switch (dtype) {
-    case BP_F16:
-        return 0x1p-24L;
-    case BP_BF16:
-        return 0x1p-133L;
-    case BP_F32:
-    case BP_C64:
-        return FLT_TRUE_MIN;
-    default:
-        return DBL_TRUE_MIN;
-    }
-}
-
-uint64_t draw(uint64_t *state, uint64_t below) {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    return (*state >> 33) % below;
+int draw(int below) {
+    return (int)test_array_between(0, below - 1);
 }
 
 /* ---- Elements ---- */
 
-/* Makes a complex number from its parts, because a product with I would turn infinity into NaN. */
-static wide pair(long double re, long double im) {
-    const long double parts[2] = {re, im};
-    wide value;
-    memcpy(&value, parts, sizeof value);
-    return value;
+static const test_array *array_of(const operands *o, int side) {
+    return &o->array[side == C && o->t.in_place ? A : side];
 }
 
-static long double half_value(uint16_t bits, int exponent_bits) {
-    const int mantissa_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
-    const int exponent = bits >> mantissa_bits & ((1 << exponent_bits) - 1),
-              mantissa = bits & ((1 << mantissa_bits) - 1);
-    const long double sign = bits & 0x8000 ? -1 : 1;
-    if (exponent == (1 << exponent_bits) - 1) {
-        return mantissa ? (long double)NAN : sign * (long double)INFINITY;
+/* Returns the number of an element in row-major order; C has the output dimensions only. */
+static int64_t number_of(const operands *o, int side, const int64_t *index) {
+    int64_t number = 0;
+    for (int d = 0; d < (side == C ? o->t.output_ndim : o->t.ndim); d++) {
+        number = number * o->t.size[d] + index[d];
     }
-    const int whole = exponent ? mantissa + (1 << mantissa_bits) : mantissa;
-    return sign * ldexpl(whole, (exponent ? exponent : 1) - bias - mantissa_bits);
-}
-
-wide value_of(bp_dtype dtype, const void *at) {
-    uint16_t bits;
-    float floats[2];
-    double doubles[2];
-    switch (dtype) {
-    case BP_F16:
-    case BP_BF16:
-        memcpy(&bits, at, sizeof bits);
-        return half_value(bits, dtype == BP_F16 ? 5 : 8);
-    case BP_F32:
-        memcpy(floats, at, sizeof floats[0]);
-        return floats[0];
-    case BP_F64:
-        memcpy(doubles, at, sizeof doubles[0]);
-        return doubles[0];
-    case BP_C64:
-        memcpy(floats, at, sizeof floats);
-        return pair(floats[0], floats[1]);
-    default:
-        memcpy(doubles, at, sizeof doubles);
-        return pair(doubles[0], doubles[1]);
-    }
-}
-
-/* Returns the 16-bit number with this value, by trying all 65536. The test fails if there is none. */
-static uint16_t half_of(bp_dtype dtype, long double value) {
-    for (uint32_t bits = 0; bits < 65536; bits++) {
-        const long double x = half_value((uint16_t)bits, dtype == BP_F16 ? 5 : 8);
-        if ((isnan(x) && isnan(value)) || (x == value && signbit(x) == signbit(value))) {
-            return (uint16_t)bits;
-        }
-    }
-    fail_msg("the type cannot represent %Lg", value);
-    return 0;
-}
-
-static void put_at(bp_dtype dtype, void *at, wide value) {
-    const double doubles[2] = {(double)creall(value), (double)cimagl(value)};
-    const float floats[2] = {(float)doubles[0], (float)doubles[1]};
-    if (dtype == BP_F16 || dtype == BP_BF16) {
-        const uint16_t bits = half_of(dtype, creall(value));
-        memcpy(at, &bits, sizeof bits);
-    } else {
-        const bool single = dtype == BP_F32 || dtype == BP_C64;
-        memcpy(at, single ? (const void *)floats : doubles, bp_dtype_size(dtype));
-    }
+    return number;
 }
 
 char *element(const operands *o, int side, const int64_t *index) {
-    int64_t offset = 0;
-    for (int d = 0; d < o->t.ndim; d++) {
-        offset += index[d] * o->t.step[side][d];
-    }
-    return o->first[side] + offset * (int64_t)bp_dtype_size(o->t.dtype);
+    return test_array_at(array_of(o, side), number_of(o, side, index));
 }
 
 wide get(const operands *o, int side, const int64_t *index) {
-    return value_of(o->t.dtype, element(o, side, index));
+    const bp_scalar value = test_array_get_complex(array_of(o, side), number_of(o, side, index));
+    const long double parts[2] = {value.re, value.im};
+    wide made;
+    memcpy(&made, parts, sizeof made); /* a product with I would turn infinity into NaN */
+    return made;
 }
 
 void put(const operands *o, int side, const int64_t *index, wide value) {
-    put_at(o->t.dtype, element(o, side, index), value);
+    test_array_set_complex((test_array *)(uintptr_t)array_of(o, side), number_of(o, side, index),
+                           (bp_scalar){(double)creall(value), (double)cimagl(value)});
 }
 
 bool advance(const task *t, int from, int until, int64_t *index) {
@@ -169,49 +96,25 @@ void lay_out(task *t, int side, const int *order, int count, int64_t gap) {
     }
 }
 
-/* Fills an operand with random numbers with exponents near 0. */
-static void fill(const operands *o, int side, uint64_t *state) {
-    const size_t unit = bp_dtype_size(o->t.dtype);
-    const int reals = is_complex(o->t.dtype) ? 2 : 1;
-    char *at = o->memory[side] + o->bytes[side] % unit;
-    for (; at + unit <= o->memory[side] + o->bytes[side]; at += unit) {
-        double parts[2];
-        for (int i = 0; i < reals; i++) {
-            parts[i] = ldexp((double)draw(state, 1 << 24) - (1 << 23), -23);
-        }
-        if (o->t.dtype == BP_F16 || o->t.dtype == BP_BF16) {
-            const int mantissa = o->t.dtype == BP_F16 ? 10 : 7, bias = o->t.dtype == BP_F16 ? 15 : 127;
-            const uint16_t bits =
-                (uint16_t)(draw(state, 2) << 15 | (uint64_t)(bias - 4 + (int)draw(state, 5)) << mantissa |
-                           draw(state, UINT64_C(1) << mantissa));
-            memcpy(at, &bits, sizeof bits);
-        } else {
-            put_at(o->t.dtype, at, pair(parts[0], reals == 2 ? parts[1] : 0));
-        }
-    }
-}
-
 static bool is_there(const task *t, int side) {
     return side == A || (side == B ? t->has_b : !t->in_place);
 }
 
-static void make_memory(operands *o, int side) {
+/* Addresses have the smallest alignment that is allowed, or any multiple of 16. */
+static void make_array(operands *o, int side) {
     const task *t = &o->t;
-    const int64_t unit = (int64_t)bp_dtype_size(t->dtype);
-    int64_t low = 0, high = 0;
-    bool empty = false;
-    for (int d = 0; d < t->ndim; d++) {
-        const int64_t span = (t->size[d] - 1) * t->step[side][d];
-        empty = empty || (t->size[d] == 0 && (side != C || d < t->output_ndim));
-        low += span < 0 ? span : 0;
-        high += span > 0 ? span : 0;
+    const size_t part = bp_dtype_size(t->dtype) / (is_complex(t->dtype) ? 2 : 1);
+    const int ndim = side == C ? t->output_ndim : t->ndim;
+    test_array_make_strided(&o->array[side], t->dtype, ndim, t->size, t->step[side],
+                            t->seed % 3 * 16 + (t->misaligned ? part : 0));
+    if (side != C) {
+        test_array_fill(&o->array[side], 1);
     }
-    const int64_t misaligned = t->misaligned ? unit / (is_complex(t->dtype) ? 2 : 1) : 0;
-    o->bytes[side] = (size_t)(misaligned + (empty ? 1 : high - low + 1) * unit);
-    o->memory[side] = malloc(o->bytes[side]);
-    assert_non_null(o->memory[side]);
-    memset(o->memory[side], MARK, o->bytes[side]);
-    o->first[side] = o->memory[side] + misaligned - (empty ? 0 : low * unit);
+    o->first[side] = o->array[side].view.tensor.data;
+}
+
+size_t bytes_of(const operands *o, int side) {
+    return (size_t)o->array[side].all * bp_dtype_size(o->t.dtype);
 }
 
 static void describe(operands *o) {
@@ -238,14 +141,11 @@ static void describe(operands *o) {
 void make_operands(operands *o, const task *t) {
     memset(o, 0, sizeof *o);
     o->t = *t;
-    uint64_t state = t->seed + 1;
+    test_array_random = t->seed + 1;
     describe(o);
     for (int side = 0; side < SIDES; side++) {
         if (is_there(t, side)) {
-            make_memory(o, side);
-            if (side != C) {
-                fill(o, side, &state);
-            }
+            make_array(o, side);
         }
     }
     if (t->in_place) {
@@ -256,18 +156,16 @@ void make_operands(operands *o, const task *t) {
 
 void free_operands(operands *o) {
     for (int side = 0; side < SIDES; side++) {
-        free(o->memory[side]);
-        free(o->before[side]);
+        test_array_free(&o->array[side]);
+        test_array_free(&o->before[side]);
     }
 }
 
 static void save_contents(operands *o) {
     for (int side = 0; side < SIDES; side++) {
-        if (o->memory[side]) {
-            free(o->before[side]);
-            o->before[side] = malloc(o->bytes[side]);
-            assert_non_null(o->before[side]);
-            memcpy(o->before[side], o->memory[side], o->bytes[side]);
+        if (o->array[side].memory) {
+            test_array_free(&o->before[side]);
+            test_array_copy(&o->before[side], &o->array[side]);
         }
     }
 }
@@ -301,40 +199,7 @@ bp_status run_task(operands *o) {
     return status;
 }
 
-/* ---- Reference and checks ---- */
-
-/* Returns an element of an input as it was before the call, because C may have overwritten A. */
-static wide input(const operands *o, int side, const int64_t *index) {
-    const char *at = element(o, side, index);
-    return value_of(o->t.dtype, o->before[side] ? o->before[side] + (at - o->memory[side]) : at);
-}
-
-wide reference(const operands *o, int64_t *index, long double *moduli) {
-    const task *t = &o->t;
-    wide sum = 0;
-    *moduli = 0;
-    for (int d = t->output_ndim; d < t->ndim; d++) {
-        index[d] = 0;
-        if (t->size[d] == 0) {
-            return 0;
-        }
-    }
-    do {
-        const wide a = input(o, A, index), b = t->has_b ? input(o, B, index) : 1;
-        sum += pair(creall(a) * creall(b) - cimagl(a) * cimagl(b), creall(a) * cimagl(b) + cimagl(a) * creall(b));
-        *moduli += cabsl(a) * cabsl(b);
-    } while (advance(t, t->output_ndim, t->ndim, index));
-    return sum;
-}
-
-static bool is_empty(const task *t) {
-    for (int d = 0; d < t->output_ndim; d++) {
-        if (t->size[d] == 0) {
-            return true;
-        }
-    }
-    return false;
-}
+/* ---- Checks ---- */
 
 static int64_t terms_of(const task *t) {
     int64_t terms = 1;
@@ -344,58 +209,42 @@ static int64_t terms_of(const task *t) {
     return terms;
 }
 
-void check_results(const operands *o) {
+/* Makes the reference from the operands as they were before the run, because C may be A. All operands have all
+ * dimensions, with strides of 0 where they lack one. */
+static void make_reference(reference_results *made, const operands *o, double roundings) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEF";
     const task *t = &o->t;
-    const bp_dtype summed = t->dtype == BP_F16 || t->dtype == BP_BF16 ? BP_F32 : t->dtype;
-    int64_t index[BP_MAX_CONTRACT_NDIM] = {0};
-    if (is_empty(t)) {
-        return;
-    }
-    /* No chain of additions has more than some hundred terms, however long the sum is. */
-    const int64_t terms = terms_of(t);
-    const long double chain = (long double)(terms < 160 ? terms + 2 : 160 + terms / 1000);
-    do {
-        long double moduli;
-        const wide exact = reference(o, index, &moduli), got = get(o, C, index);
-        const long double bound =
-            1.01L * roundoff(t->dtype) * cabsl(exact) + chain * roundoff(summed) * moduli + grain(t->dtype);
-        const bool plain = terms == 1 && !t->has_b;
-        if (plain ? got != exact : !(cabsl(got - exact) <= bound)) {
-            fail_msg("dtype %d, set %d, seed %u, %s, element %d: %.20Lg%+.20Lgi, not %.20Lg%+.20Lgi (bound %Lg)",
-                     t->dtype, t->set, t->seed, o->verdict.algorithm, (int)index[0], creall(got), cimagl(got),
-                     creall(exact), cimagl(exact), bound);
-        }
-    } while (advance(t, 0, t->output_ndim, index));
+    const DLTensor *inputs[] = {&o->before[A].view.tensor, &o->before[B].view.tensor};
+    char text[4 * BP_MAX_CONTRACT_NDIM];
+    snprintf(text, sizeof text, "%.*s%s%.*s->%.*s", t->ndim, letters, t->has_b ? "," : "", t->has_b ? t->ndim : 0,
+             letters, t->output_ndim, letters);
+    assert_int_equal(reference_of_sums(made, text, 1 + t->has_b, inputs, roundings, &array_of(o, C)->view.tensor),
+                     BP_OK);
 }
 
-void check_surroundings(const operands *o) {
+/* No chain of additions has more than some hundred terms, however long the sum is. */
+void check_results(const operands *o, double roundings) {
     const task *t = &o->t;
-    const int64_t unit = (int64_t)bp_dtype_size(t->dtype);
-    const int written = t->in_place ? A : C;
-    int64_t index[BP_MAX_CONTRACT_NDIM] = {0};
+    const int64_t terms = terms_of(t);
+    const double split = (double)(terms < 160 ? terms + 1 : 159 + terms / 1000);
+    char text[128];
+    reference_results made;
+    snprintf(text, sizeof text, "%s, set %d, seed %u, %s", bp_dtype_name(t->dtype), t->set, t->seed,
+             o->verdict.algorithm);
+    make_reference(&made, o, roundings > 0 ? roundings : split);
+    test_check_results_within(&made, terms == 1 && !t->has_b ? 0 : 1, text); /* copies are exact */
     for (int side = 0; side < SIDES; side++) {
-        if (o->memory[side] && side != written) {
-            assert_memory_equal(o->memory[side], o->before[side], o->bytes[side]);
+        if (o->array[side].memory && side != C && !(side == A && t->in_place)) {
+            test_array_check_unchanged(&o->array[side], &o->before[side], text);
         }
     }
-    char *rest = malloc(o->bytes[written]);
-    assert_non_null(rest);
-    memcpy(rest, o->memory[written], o->bytes[written]);
-    if (!is_empty(t)) {
-        do {
-            const int64_t at = element(o, C, index) - o->memory[written];
-            memcpy(rest + at, o->before[written] + at, (size_t)unit);
-        } while (advance(t, 0, t->output_ndim, index));
-    }
-    assert_memory_equal(rest, o->before[written], o->bytes[written]);
-    free(rest);
+    test_array_check_gaps(array_of(o, C), text);
 }
 
 void check_task(const task *t) {
     operands o;
     make_operands(&o, t);
     assert_int_equal(run_task(&o), BP_OK);
-    check_results(&o);
-    check_surroundings(&o);
+    check_results(&o, 0);
     free_operands(&o);
 }

@@ -6,9 +6,9 @@
 
 #include <string.h>
 
-static void shuffle(int *order, int count, uint64_t *state) {
+static void shuffle(int *order, int count) {
     for (int i = count - 1; i > 0; i--) {
-        const int j = (int)draw(state, (uint64_t)i + 1), saved = order[i];
+        const int j = draw(i + 1), saved = order[i];
         order[i] = order[j];
         order[j] = saved;
     }
@@ -16,22 +16,22 @@ static void shuffle(int *order, int count, uint64_t *state) {
 
 /* Sets a random layout: some of the dimensions in any order, with gaps and negative strides. Inputs may also have
  * strides of 0 or be diagonals. */
-static void random_layout(task *t, int side, uint64_t *state) {
+static void random_layout(task *t, int side) {
     int order[BP_MAX_CONTRACT_NDIM], count = 0;
     for (int d = 0; d < (side == C ? t->output_ndim : t->ndim); d++) {
-        if (side == C || draw(state, 5) > 0) {
+        if (side == C || draw(5) > 0) {
             order[count++] = d;
         }
     }
-    shuffle(order, count, state);
-    lay_out(t, side, order, count, draw(state, 3) == 0 ? 1 + (int64_t)draw(state, 2) : 0);
+    shuffle(order, count);
+    lay_out(t, side, order, count, draw(3) == 0 ? 1 + draw(2) : 0);
     for (int i = 0; i < count; i++) {
         int64_t *step = &t->step[side][order[i]];
-        if (draw(state, 6) == 0) {
+        if (draw(6) == 0) {
             *step = -*step;
         }
-        if (side != C && draw(state, 8) == 0) {
-            *step = draw(state, 3) ? (int64_t)draw(state, 40) - 20 : *step + t->step[side][order[0]];
+        if (side != C && draw(8) == 0) {
+            *step = draw(3) ? draw(40) - 20 : *step + t->step[side][order[0]];
         }
     }
 }
@@ -56,21 +56,21 @@ static void sort_output(task *t) {
 }
 
 static task random_task(unsigned seed) {
-    uint64_t state = seed * UINT64_C(0x9E3779B97F4A7C15) + 5;
+    test_array_random = seed * UINT64_C(0x9E3779B97F4A7C15) + 5;
     task t = {.seed = seed};
-    const int kind = (int)draw(&state, 4);
-    t.dtype = (bp_dtype)(BP_F16 + (int)draw(&state, 6));
-    t.ndim = (int)draw(&state, 7);
-    t.output_ndim = kind == 0 ? t.ndim : (int)draw(&state, (uint64_t)t.ndim + 1);
-    t.has_b = draw(&state, 2);
-    t.misaligned = draw(&state, 4) == 0;
-    static const uint64_t most[] = {1, 5000, 70, 17, 9, 6, 4};
+    const int kind = draw(4);
+    t.dtype = (bp_dtype)(BP_F16 + draw(6));
+    t.ndim = draw(7);
+    t.output_ndim = kind == 0 ? t.ndim : draw(t.ndim + 1);
+    t.has_b = draw(2);
+    t.misaligned = draw(4) == 0;
+    static const int most[] = {1, 5000, 70, 17, 9, 6, 4};
     for (int d = 0; d < t.ndim; d++) {
-        t.size[d] = 1 + (int64_t)draw(&state, draw(&state, 4) ? most[t.ndim] : 4);
+        t.size[d] = 1 + draw(draw(4) ? most[t.ndim] : 4);
     }
-    random_layout(&t, A, &state);
-    random_layout(&t, B, &state);
-    random_layout(&t, C, &state);
+    random_layout(&t, A);
+    random_layout(&t, B);
+    random_layout(&t, C);
     sort_output(&t);
     return t;
 }
@@ -197,19 +197,19 @@ static void test_sums_of_products(void **state) {
 static void test_many_dimensions(void **state) {
     (void)state;
     for (unsigned seed = 0; seed < 60; seed++) {
-        uint64_t random = seed + 77;
+        test_array_random = seed + 77;
         task t = {.dtype = (bp_dtype)(BP_F16 + (int)seed % 6), .ndim = 32, .seed = seed};
-        t.output_ndim = seed % 3 ? (int)draw(&random, 33) : 32;
+        t.output_ndim = seed % 3 ? draw(33) : 32;
         t.has_b = seed % 4 == 1;
         int order[32];
         for (int d = 0; d < 32; d++) {
-            t.size[d] = draw(&random, 3) ? 1 : 2;
+            t.size[d] = draw(3) ? 1 : 2;
             order[d] = d;
         }
         lay_out(&t, C, order, t.output_ndim, 0);
-        shuffle(order, 32, &random);
+        shuffle(order, 32);
         lay_out(&t, A, order, 32, 0);
-        shuffle(order, 32, &random);
+        shuffle(order, 32);
         lay_out(&t, B, order, t.has_b ? 32 : 0, 0);
         for (t.set = KERNELS_DEFAULT; t.set < KERNELS_SETS; t.set++) {
             if (runs_here(t.set)) {

@@ -147,9 +147,8 @@ static void test_copies_keep_every_bit(void **state) {
                 }
                 operands o;
                 make_operands(&o, &t);
-                uint64_t random = 5;
-                for (size_t i = 0; i < o.bytes[A]; i++) {
-                    o.memory[A][i] = (char)draw(&random, 256);
+                for (size_t i = 0; i < bytes_of(&o, A); i++) {
+                    o.array[A].memory[i] = (char)draw(256);
                 }
                 assert_int_equal(run_task(&o), BP_OK);
                 int64_t index[BP_MAX_CONTRACT_NDIM] = {0};
@@ -288,7 +287,9 @@ static void test_no_memory(void **state) {
     failing = true; /* a run needs no memory except its workspace */
     assert_int_equal(test_enqueue(plan, (void *const *)o.first, 3, NULL), BP_OK);
     failing = false;
-    check_results(&o);
+    test_array_copy(&o.before[A], &o.array[A]);
+    test_array_copy(&o.before[B], &o.array[B]);
+    check_results(&o, 0);
     plan->destroy(plan);
     free_operands(&o);
 }

@@ -9,7 +9,7 @@
 #define TURN 6.283185307179586476925286766559005768L
 
 /* Returns e^(-2 pi i t / n) from functions of the C library, with the angle reduced to an eighth of a turn. */
-static wide reference(int64_t t, int64_t n) {
+static wide root_of(int64_t t, int64_t n) {
     const int64_t eighth = (8 * t + n) / (2 * n) % 4, rest = 4 * t - (8 * t + n) / (2 * n) * n;
     const long double angle = TURN * (long double)rest / (4 * (long double)n);
     static const long double quarter_turns[4][2] = {{1, 0}, {0, -1}, {-1, 0}, {0, 1}};
@@ -37,7 +37,7 @@ static void test_half_ulp_accuracy(void **state) {
             float narrow[2];
             bp__fft_put(pair, true, 0, root);
             bp__fft_put(narrow, false, 0, root);
-            const wide expected = reference(t, n);
+            const wide expected = root_of(t, n);
             const double re = units(pair[0], creall(expected)), im = units(pair[1], cimagl(expected));
             worst = fmax(worst, fmax(re, im));
             /* The rounding of the last bits of long double adds to half a unit. */

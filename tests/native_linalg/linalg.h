@@ -4,6 +4,7 @@
 #define TESTS_NATIVE_LINALG_H
 
 #include "backplane/provider.h"
+#include "support/arrays.h"
 #include "support/offers.h"
 
 #include <complex.h>
@@ -52,7 +53,7 @@ typedef struct task {
 
 enum { DTYPES = 4, OPS = 17, OPS_WITH_RESIDUALS = 13 };
 extern const bp_dtype dtypes[DTYPES];
-/* The operations on square matrices with one mode; check_item() supports the first OPS_WITH_RESIDUALS. */
+/* The operations on square matrices with one mode; check_results() supports the first OPS_WITH_RESIDUALS. */
 extern const bp_op ops[OPS];
 /* Returns a task with one n x n matrix. Solvers get `columns` right sides; norms and condition numbers are the nuclear
  * norm and the 2-norm. */
@@ -63,9 +64,9 @@ typedef struct operands {
     task t;
     bp_problem problem;
     int inputs, count;
-    char *memory[BP_LINALG_OPERANDS]; /* exactly the range of the layout */
-    size_t bytes[BP_LINALG_OPERANDS];
-    char *first[BP_LINALG_OPERANDS]; /* element (0, 0) of item 0 */
+    test_array array[BP_LINALG_OPERANDS];
+    test_array before[BP_LINALG_OPERANDS]; /* copies of before the last run */
+    void *first[BP_LINALG_OPERANDS];       /* element (0, 0) of item 0 */
     /* the provider's verdict */
     bp_verdict verdict;
 } operands;
@@ -79,12 +80,15 @@ typedef struct reported {
 extern reported last;
 const bp_host *test_host(void);
 
-/* Allocates all operands. Inputs are random numbers around 0; outputs and gaps are filled with a mark. */
+/* Makes all operands. Inputs are random numbers around 0; outputs and gaps are filled with a mark. */
 void make_operands(operands *o, const task *t);
 void free_operands(operands *o);
 bp_status run_task(operands *o);
-/* Checks that only elements of outputs were written and that inputs equal the inputs of `before`. */
-void check_surroundings(const operands *o, const operands *before);
+/* Checks that the last run wrote elements of outputs only. */
+void check_surroundings(const operands *o);
+
+/* Returns the bytes of an operand from its lowest to its highest element. */
+size_t bytes_of(const operands *o, int operand);
 
 char *element(const operands *o, int operand, int64_t item, int64_t i, int64_t j);
 wide get(const operands *o, int operand, int64_t item, int64_t i, int64_t j);
@@ -94,16 +98,12 @@ long double unit_roundoff(bp_dtype dtype);
 bool is_complex(bp_dtype dtype);
 bp_dtype real_of(bp_dtype dtype);
 
-/* Changes the random inputs to fit the operation: definite matrices for Cholesky, reference factors for solvers. With
- * `poison`, elements that the operation must not read become NaN. */
+/* Changes the random inputs to fit the operation: definite matrices for Cholesky, factors for solvers. With `poison`,
+ * elements that the operation must not read become NaN. */
 void shape_inputs(operands *o, bool poison);
-/* Checks that the outputs of one item satisfy their definition. */
-void check_item(const operands *o, int64_t item);
-/* Makes the operands, runs the task, and checks each item and the memory around. */
+/* Checks that the outputs of all items satisfy their definition. */
+void check_results(const operands *o);
+/* Makes the operands, runs the task, and checks the results and the memory around. */
 void check_task(const task *t);
-
-/* Computes LU with partial pivoting in long double. Pivots start at 1. Returns the number of the first zero on U's
- * diagonal, or 0. */
-int reference_lu(wide *a, int64_t m, int64_t n, int *pivots);
 
 #endif

@@ -102,50 +102,31 @@ long double unit_roundoff(bp_dtype dtype) {
     return real_of(dtype) == BP_F32 ? 0x1p-24L : 0x1p-53L;
 }
 
-static size_t size_of(const operands *o, int operand) {
-    return bp_dtype_size((bp_dtype)o->problem.of.linalg.operand[operand].dtype);
+size_t bytes_of(const operands *o, int operand) {
+    return (size_t)o->array[operand].all * bp_dtype_size(o->array[operand].dtype);
+}
+
+static int64_t number_of(const operands *o, int operand, int64_t item, int64_t i, int64_t j) {
+    const bp_linalg_operand *x = &o->problem.of.linalg.operand[operand];
+    return (item * x->rows + i) * x->columns + j;
 }
 
 char *element(const operands *o, int operand, int64_t item, int64_t i, int64_t j) {
-    const bp_linalg_problem *l = &o->problem.of.linalg;
-    const bp_linalg_operand *x = &l->operand[operand];
-    int64_t offset = i * x->row + j * x->column;
-    for (int d = l->batch_ndim - 1; d >= 0; d--) {
-        offset += item % l->batch_shape[d] * x->batch[d];
-        item /= l->batch_shape[d];
-    }
-    return o->first[operand] + offset * (int64_t)size_of(o, operand);
+    return test_array_at(&o->array[operand], number_of(o, operand, item, i, j));
 }
 
 wide get(const operands *o, int operand, int64_t item, int64_t i, int64_t j) {
-    const void *at = element(o, operand, item, i, j);
-    switch (o->problem.of.linalg.operand[operand].dtype) {
-    case BP_F32:
-        return *(const float *)at;
-    case BP_F64:
-        return *(const double *)at;
-    case BP_C64:
-        return *(const float complex *)at;
-    case BP_C128:
-        return *(const double complex *)at;
-    case BP_I32:
-        return *(const int32_t *)at;
-    default:
-        return (long double)*(const int64_t *)at;
-    }
+    const bp_scalar value = test_array_get_complex(&o->array[operand], number_of(o, operand, item, i, j));
+    const long double parts[2] = {value.re, value.im};
+    wide made;
+    memcpy(&made, parts, sizeof made); /* a product with I would make both parts NaN */
+    return made;
 }
 
 void put(const operands *o, int operand, int64_t item, int64_t i, int64_t j, wide value) {
-    void *at = element(o, operand, item, i, j);
-    const double parts[2] = {(double)creall(value), (double)cimagl(value)};
-    const float floats[2] = {(float)parts[0], (float)parts[1]};
-    const int32_t whole = isfinite(parts[0]) ? (int32_t)parts[0] : 0;
-    const bp_dtype dtype = (bp_dtype)o->problem.of.linalg.operand[operand].dtype;
-    memcpy(at,
-           dtype == BP_I32            ? (const void *)&whole
-           : real_of(dtype) == BP_F32 ? (const void *)floats
-                                      : parts,
-           size_of(o, operand));
+    const bool whole = o->array[operand].dtype == BP_I32 && !isfinite(creall(value));
+    test_array_set_complex((test_array *)(uintptr_t)&o->array[operand], number_of(o, operand, item, i, j),
+                           (bp_scalar){whole ? 0 : (double)creall(value), (double)cimagl(value)});
 }
 
 /* ---- Operands of an operation ---- */
@@ -270,12 +251,7 @@ static void lay_out(operands *o, int operand, layout how) {
     int64_t row = how == COLUMNS ? 1 : how == STRIDED ? 3 * x->columns + 1 : x->columns;
     int64_t column = how == COLUMNS ? x->rows : how == STRIDED ? 3 : 1;
     int64_t each = how == STRIDED ? x->rows * row + 5 : x->rows * x->columns;
-    const int64_t items = how == SHARED ? 1 : l->batch;
-    const int64_t elements = items * each + 1;
-    int64_t first = 0;
     if (how == BACKWARD) {
-        first = (x->rows > 0 ? (x->rows - 1) * row : 0) + (x->columns > 0 ? (x->columns - 1) * column : 0) +
-                (items > 0 ? (items - 1) * each : 0);
         row = -row, column = -column, each = -each;
     }
     x->row = x->rows == 1 ? 0 : row;
@@ -286,28 +262,18 @@ static void lay_out(operands *o, int operand, layout how) {
             each *= l->batch_shape[d];
         }
     }
-    o->bytes[operand] = (size_t)elements * size_of(o, operand);
-    o->memory[operand] = malloc(o->bytes[operand]);
-    assert_non_null(o->memory[operand]);
-    memset(o->memory[operand], 0xa5, o->bytes[operand]);
-    o->first[operand] = o->memory[operand] + first * (int64_t)size_of(o, operand);
-}
-
-static void randomize(operands *o, int operand) {
-    const bp_linalg_operand *x = &o->problem.of.linalg.operand[operand];
-    unsigned state = o->t.seed * 2654435761u + (unsigned)operand * 40503u + 12345u;
-    for (int64_t item = 0; item < o->problem.of.linalg.batch; item++) {
-        for (int64_t i = 0; i < x->rows; i++) {
-            for (int64_t j = 0; j < x->columns; j++) {
-                double part[2];
-                for (int p = 0; p < 2; p++) {
-                    state = state * 1664525u + 1013904223u;
-                    part[p] = (double)(state >> 8) / (1 << 23) - 1;
-                }
-                put(o, operand, item, i, j, (wide)part[0] + (wide)I * (is_complex((bp_dtype)x->dtype) ? part[1] : 0));
-            }
-        }
+    int64_t shape[4], strides[4];
+    for (int d = 0; d < l->batch_ndim; d++) {
+        shape[d] = l->batch_shape[d];
+        strides[d] = x->batch[d];
     }
+    shape[l->batch_ndim] = x->rows;
+    strides[l->batch_ndim] = x->row;
+    shape[l->batch_ndim + 1] = x->columns;
+    strides[l->batch_ndim + 1] = x->column;
+    test_array_make_strided(&o->array[operand], (bp_dtype)x->dtype, l->batch_ndim + 2, shape, strides,
+                            o->t.seed % 4 * 16);
+    o->first[operand] = o->array[operand].view.tensor.data;
 }
 
 void make_operands(operands *o, const task *t) {
@@ -338,7 +304,8 @@ void make_operands(operands *o, const task *t) {
         l->empty |= x->rows == 0 || x->columns == 0;
         lay_out(o, i, i < o->inputs ? t->in : t->out);
         if (i < o->inputs) {
-            randomize(o, i);
+            test_array_random = o->t.seed * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)i + 1;
+            test_array_fill(&o->array[i], 1);
         }
     }
     l->empty |= t->m == 0 || t->n == 0 || t->batch == 0;
@@ -346,7 +313,8 @@ void make_operands(operands *o, const task *t) {
 
 void free_operands(operands *o) {
     for (int i = 0; i < o->count; i++) {
-        free(o->memory[i]);
+        test_array_free(&o->array[i]);
+        test_array_free(&o->before[i]);
     }
 }
 
@@ -374,31 +342,21 @@ bp_status run_task(operands *o) {
         assert_int_equal(test_plan_first(&bp_provider_native, instance, &o->problem, &prepared), BP_OK);
     }
     last = (reported){0};
-    const bp_status status = test_enqueue(prepared, (void *const *)o->first, BP_LINALG_OPERANDS, NULL);
+    for (int i = 0; i < o->count; i++) {
+        test_array_free(&o->before[i]);
+        test_array_copy(&o->before[i], &o->array[i]);
+    }
+    const bp_status status = test_enqueue(prepared, o->first, BP_LINALG_OPERANDS, NULL);
     prepared->destroy(prepared);
     return status;
 }
 
-void check_surroundings(const operands *o, const operands *before) {
+void check_surroundings(const operands *o) {
     for (int i = 0; i < o->count; i++) {
         if (i < o->inputs) {
-            assert_memory_equal(o->memory[i], before->memory[i], o->bytes[i]);
-            continue;
+            test_array_check_unchanged(&o->array[i], &o->before[i], bp_op_name(o->t.op));
+        } else {
+            test_array_check_gaps(&o->array[i], bp_op_name(o->t.op));
         }
-        /* The mark is restored in all elements; then every byte must be the mark. */
-        char *copy = malloc(o->bytes[i]);
-        assert_non_null(copy);
-        memcpy(copy, o->memory[i], o->bytes[i]);
-        const bp_linalg_operand *x = &o->problem.of.linalg.operand[i];
-        for (int64_t item = 0; item < o->problem.of.linalg.batch; item++) {
-            for (int64_t at = 0; at < x->rows * x->columns; at++) {
-                const char *address = element(o, i, item, at / x->columns, at % x->columns);
-                memset(copy + (address - o->memory[i]), 0xa5, size_of(o, i));
-            }
-        }
-        for (size_t byte = 0; byte < o->bytes[i]; byte++) {
-            assert_int_equal((unsigned char)copy[byte], 0xa5);
-        }
-        free(copy);
     }
 }

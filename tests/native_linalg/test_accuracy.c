@@ -1,5 +1,5 @@
-/* test_accuracy.c - tests every operation on small matrices, in every type, layout, side and triangle, by residuals in
- * long double. Elements that an operation must not read are NaN in these tests. */
+/* test_accuracy.c - tests every operation on small matrices, in every type, layout, side and triangle, by the
+ * equations of the reference. Elements that an operation must not read are NaN in these tests. */
 #include "linalg.h"
 
 #include "support/pool.h"

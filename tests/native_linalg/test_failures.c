@@ -202,30 +202,28 @@ static void test_singular(void **state) {
     }
 }
 
-/* Tests that LU continues after a zero pivot, like the reference. Small integers make all results exact. */
+/* Tests that LU continues after a zero pivot, as LAPACK does. Small integers make all results exact. */
 static void test_zero_pivots(void **state) {
     (void)state;
     static const double matrix[5][5] = {
         {0, 0, 2, 1, 4}, {0, 0, 1, 3, 1}, {0, 0, 4, 2, 8}, {0, 0, 2, 5, 3}, {0, 0, 2, 1, 1}};
+    static const double factors[5][5] = {
+        {0, 0, 2, 1, 4}, {0, 0, 1, 3, 1}, {0, 0, 4, 2, 8}, {0, 0, 0.5, 4, -1}, {0, 0, 0.5, 0, -3}};
     EACH_SET(set) {
         for (int d = 0; d < DTYPES; d++) {
             const task t = make(BP_OP_LU_FACTOR, dtypes[d], 5, 9, set);
             operands o;
             make_operands(&o, &t);
-            wide expected[25];
-            int pivots[5];
             for (int i = 0; i < 25; i++) {
                 put(&o, 0, 3, i / 5, i % 5, matrix[i / 5][i % 5]);
-                expected[i] = matrix[i / 5][i % 5];
             }
-            assert_int_equal(reference_lu(expected, 5, 5, pivots), 1);
             assert_int_equal(run_task(&o), BP_OK);
             assert_int_equal((int)creall(get(&o, 3, 3, 0, 0)), 1);
             for (int i = 0; i < 25; i++) {
-                assert_true(cabsl(get(&o, 1, 3, i / 5, i % 5) - expected[i]) <= 8 * unit_roundoff(dtypes[d]));
+                assert_true(get(&o, 1, 3, i / 5, i % 5) == factors[i / 5][i % 5]);
             }
             for (int i = 0; i < 5; i++) {
-                assert_int_equal((int)creall(get(&o, 2, 3, i, 0)), pivots[i]);
+                assert_int_equal((int)creall(get(&o, 2, 3, i, 0)), i + 1);
             }
             free_operands(&o);
         }

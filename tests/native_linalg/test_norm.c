@@ -1,12 +1,15 @@
-/* test_norm.c - tests norms that are sums of elements, for any size and layout, against sums in long double. Also tests
+/* test_norm.c - tests norms that are sums of elements, for any size and layout, against the reference. Also tests
  * the limits of the range, NaN and infinity, and that results are bitwise the same on any number of threads. */
 #include "linalg.h"
 
 #include "backplane.h"
+#include "support/linalg.h"
 #include "support/pool.h"
+#include "support/results.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,34 +26,6 @@ static task make(bp_dtype dtype, int64_t m, int64_t n, double order, kernels set
                   .order = order,
                   .set = set,
                   .seed = 7 + (unsigned)(m + n)};
-}
-
-static long double frobenius(const operands *o, int64_t item) {
-    long double sum = 0;
-    for (int64_t i = 0; i < o->t.m; i++) {
-        for (int64_t j = 0; j < o->t.n; j++) {
-            const long double size = cabsl(get(o, 0, item, i, j));
-            sum += size * size;
-        }
-    }
-    return sqrtl(sum);
-}
-
-static long double reference(const operands *o, int64_t item) {
-    const bool columns = fabs(o->t.order) == 1;
-    const int64_t count = columns ? o->t.n : o->t.m, length = columns ? o->t.m : o->t.n;
-    long double best = o->t.order > 0 ? 0 : (long double)INFINITY;
-    if (o->t.order == 0) {
-        return frobenius(o, item);
-    }
-    for (int64_t line = 0; line < count; line++) {
-        long double sum = 0;
-        for (int64_t i = 0; i < length; i++) {
-            sum += cabsl(columns ? get(o, 0, item, i, line) : get(o, 0, item, line, i));
-        }
-        best = o->t.order > 0 ? fmaxl(best, sum) : fminl(best, sum);
-    }
-    return best;
 }
 
 static long double norm_of(const operands *o, int64_t item) {
@@ -71,23 +46,18 @@ static long double most_of(bp_dtype dtype) {
 static void check(operands *o) {
     const int64_t elements = o->t.m * o->t.n;
     const long double unit = unit_roundoff(o->t.dtype), sums = (long double)(elements / 16 + 40) * 0x1p-53L;
-    operands before = *o;
-    before.memory[0] = malloc(o->bytes[0]);
-    assert_non_null(before.memory[0]);
-    memcpy(before.memory[0], o->memory[0], o->bytes[0]);
+    char text[128];
+    test_linalg of;
+    reference_results made;
+    test_linalg_make(&of, &o->problem, o->first);
+    test_linalg_values(&made, &of.call, (double)((unit + sums) / unit));
+    made.of[0].values.tiny = (double)((long double)(o->t.m + o->t.n) * least_of(o->t.dtype));
     assert_int_equal(run_task(o), BP_OK);
     assert_true(o->verdict.properties & BP_PROPERTY_PROPAGATES_NAN);
-    for (int64_t item = 0; item < o->t.batch; item++) {
-        const long double exact = reference(o, item), got = norm_of(o, item);
-        const long double bound = (unit + sums) * exact + (long double)(o->t.m + o->t.n) * least_of(o->t.dtype);
-        if (!(fabsl(got - exact) <= bound)) {
-            print_message("dtype %d, %dx%d, layout %d, order %g, set %d: %.20Lg, not %.20Lg\n", o->t.dtype, (int)o->t.m,
-                          (int)o->t.n, o->t.in, o->t.order, o->t.set, got, exact);
-        }
-        assert_true(fabsl(got - exact) <= bound);
-    }
-    check_surroundings(o, &before);
-    free(before.memory[0]);
+    snprintf(text, sizeof text, "%s, %dx%d, layout %d, order %g, set %d", bp_dtype_name(o->t.dtype), (int)o->t.m,
+             (int)o->t.n, o->t.in, o->t.order, o->t.set);
+    test_check_results(&made, text);
+    check_surroundings(o);
 }
 
 static void test_sizes(void **state) {
@@ -227,17 +197,16 @@ static void test_threads(void **state) {
             operands o;
             make_operands(&o, &t);
             assert_int_equal(run_task(&o), BP_OK);
-            void *one = malloc(o.bytes[1]);
-            assert_non_null(one);
-            memcpy(one, o.memory[1], o.bytes[1]);
+            test_array one;
+            test_array_copy(&one, &o.array[1]);
             for (int i = 0; i < COUNT(threads); i++) {
                 o.problem.policy.threads = threads[i];
-                memset(o.memory[1], 0xa5, o.bytes[1]);
+                test_array_fill(&o.array[1], 1);
                 assert_int_equal(run_task(&o), BP_OK);
                 used |= 1 << o.verdict.threads;
-                assert_memory_equal(o.memory[1], one, o.bytes[1]);
+                test_array_check_unchanged(&o.array[1], &one, "several threads");
             }
-            free(one);
+            test_array_free(&one);
             free_operands(&o);
         }
     }

@@ -34,7 +34,7 @@ static void test_threads(void **state) {
                     assert_int_equal(run_task(&many), BP_OK);
                     used |= 1 << many.verdict.threads;
                     for (int x = one.inputs; x < one.count; x++) {
-                        assert_memory_equal(many.memory[x], one.memory[x], one.bytes[x]);
+                        assert_memory_equal(many.array[x].memory, one.array[x].memory, bytes_of(&one, x));
                     }
                     free_operands(&many);
                 }
@@ -61,14 +61,11 @@ static void test_positions_in_batch(void **state) {
                 for (int64_t item = 0; item < t.batch; item += 6) {
                     make_operands(&one, &single);
                     for (int x = 0; x < one.inputs; x++) {
-                        memcpy(one.first[x], element(&all, x, item, 0, 0),
-                               one.bytes[x] - bp_dtype_size((bp_dtype)one.problem.of.linalg.operand[x].dtype));
+                        memcpy(one.first[x], element(&all, x, item, 0, 0), bytes_of(&one, x));
                     }
                     assert_int_equal(run_task(&one), BP_OK);
                     for (int x = one.inputs; x < one.count; x++) {
-                        assert_memory_equal(one.first[x], element(&all, x, item, 0, 0),
-                                            one.bytes[x] -
-                                                bp_dtype_size((bp_dtype)one.problem.of.linalg.operand[x].dtype));
+                        assert_memory_equal(one.first[x], element(&all, x, item, 0, 0), bytes_of(&one, x));
                     }
                     free_operands(&one);
                 }

@@ -28,9 +28,7 @@ static void check_made(task t, element_of value, long double scale) {
         }
     }
     assert_int_equal(run_task(&o), BP_OK);
-    for (int64_t item = 0; item < t.batch; item++) {
-        check_item(&o, item);
-    }
+    check_results(&o);
     free_operands(&o);
 }
 
@@ -115,7 +113,7 @@ static void test_scales(void **state) {
                 assert_int_equal(run_task(&scaled), BP_OK);
                 for (int x = 1; x < plain.count; x++) {
                     if (x != values) {
-                        assert_memory_equal(plain.memory[x], scaled.memory[x], plain.bytes[x]);
+                        assert_memory_equal(plain.array[x].memory, scaled.array[x].memory, bytes_of(&plain, x));
                     }
                 }
                 for (int64_t i = 0; i < t.batch * 9; i++) {
@@ -136,7 +134,7 @@ static bp_status run_without_tries(operands *o) {
     assert_int_equal(bp__small_prepare(test_host(), &o->problem, set, 2, &prepared), BP_OK);
     ((bp__small_plan *)prepared)->tries = 0;
     last = (reported){0};
-    const bp_status status = test_enqueue(prepared, (void *const *)o->first, BP_LINALG_OPERANDS, NULL);
+    const bp_status status = test_enqueue(prepared, o->first, BP_LINALG_OPERANDS, NULL);
     prepared->destroy(prepared);
     return status;
 }

@@ -1,6 +1,7 @@
 /* test_layer_strides.c - layer and RMS normalization of rows whose elements or rows are strided: results are as of
  * compact tensors, and nothing is written between the elements. */
 #include "backplane.h"
+#include "support/arrays.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,96 +22,32 @@ enum { INPUT, OUTPUT, GRADIENT, IMAGES };
 static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
 static const char *const settings[] = {"", "cpu.capability=default", "cpu.capability=avx2", "num_threads=2"};
 
-/* A matrix in memory that is filled with 0xA5. */
-typedef struct matrix {
-    char *memory;
-    size_t bytes, size;
-    int64_t rows, columns, start, row, element;
-    bp_view view;
-} matrix;
-
-static void open_matrix(matrix *m, bp_dtype dtype, int64_t rows, int64_t columns, layout how) {
-    *m = (matrix){.size = bp_dtype_size(dtype), .rows = rows, .columns = columns, .row = columns, .element = 1};
-    if (how == COLUMNS || how == SPARSE_COLUMNS) {
-        m->row = how == COLUMNS ? 1 : 2;
-        m->element = m->row * rows + 3;
-    } else if (how == SPARSE) {
-        m->row = 2 * columns;
-        m->element = 2;
-    } else if (how == REVERSED) {
-        m->start = columns - 1;
-        m->element = -1;
-    }
-    const int64_t most = llabs(m->row) * rows + llabs(m->element) * columns;
-    m->bytes = (size_t)(most + 8) * m->size;
-    m->memory = malloc(m->bytes);
-    assert_non_null(m->memory);
-    memset(m->memory, 0xA5, m->bytes);
-    const int64_t shape[] = {rows, columns}, strides[] = {m->row, m->element};
-    assert_int_equal(bp_view_init(&m->view, m->memory + (size_t)m->start * m->size, dtype, 2, shape, strides), BP_OK);
-}
-
-static char *at(const matrix *m, int64_t i, int64_t j) {
-    return m->memory + (m->start + i * m->row + j * m->element) * (int64_t)m->size;
-}
-
-static void nothing_else_is_written(const matrix *m) {
-    char *own = calloc(m->bytes, 1);
-    assert_non_null(own);
-    for (int64_t i = 0; i < m->rows * m->columns; i++) {
-        memset(own + (at(m, i / m->columns, i % m->columns) - m->memory), 1, m->size);
-    }
-    for (size_t i = 0; i < m->bytes; i++) {
-        if (!own[i] && (unsigned char)m->memory[i] != 0xA5) {
-            fail_msg("byte %zu of %zu was written", i, m->bytes);
-        }
-    }
-    free(own);
-}
-
-static double draw(void) {
-    static uint64_t state = 88172645463325252u;
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return (double)(int64_t)state / 4e18;
+static void open_matrix(test_array *m, bp_dtype dtype, int64_t rows, int64_t columns, layout how) {
+    const int64_t apart = how == COLUMNS ? 1 : 2, shape[] = {rows, columns};
+    const int64_t strides[LAYOUTS][2] = {[COMPACT] = {columns, 1},
+                                         [COLUMNS] = {apart, apart * rows + 3},
+                                         [SPARSE] = {2 * columns, 2},
+                                         [REVERSED] = {columns, -1},
+                                         [SPARSE_COLUMNS] = {apart, apart * rows + 3}};
+    test_array_make_strided(m, dtype, 2, shape, strides[how], 0);
 }
 
 /* Gives both matrices the same random numbers. */
-static void fill(matrix *compact, matrix *strided, bp_dtype dtype) {
-    for (int64_t i = 0; i < compact->rows; i++) {
-        for (int64_t j = 0; j < compact->columns; j++) {
-            const double x = draw() + 1;
-            bp_view from, to;
-            double number = x;
-            assert_int_equal(bp_view_init(&from, &number, BP_F64, 0, NULL, NULL), BP_OK);
-            assert_int_equal(bp_view_init(&to, at(compact, i, j), dtype, 0, NULL, NULL), BP_OK);
-            assert_int_equal(bp_tensor_copy(&to.tensor, &from.tensor), BP_OK);
-            memcpy(at(strided, i, j), at(compact, i, j), compact->size);
-        }
+static void fill(test_array *compact, test_array *strided) {
+    for (int64_t i = 0; i < test_array_count(compact); i++) {
+        test_array_set(compact, i, 2.3 * test_array_uniform() + 1);
+        memcpy(test_array_at(strided, i), test_array_at(compact, i), bp_dtype_size(compact->dtype));
     }
 }
 
-static double number_at(const matrix *m, int64_t i, int64_t j, bp_dtype dtype) {
-    bp_view from, to;
-    double number = 0;
-    assert_int_equal(bp_view_init(&from, at(m, i, j), dtype, 0, NULL, NULL), BP_OK);
-    assert_int_equal(bp_view_init(&to, &number, BP_F64, 0, NULL, NULL), BP_OK);
-    assert_int_equal(bp_tensor_copy(&to.tensor, &from.tensor), BP_OK);
-    return number;
-}
-
 /* What is compared: bits, or numbers up to `units` of rounding. */
-static void compare(const matrix *got, const matrix *want, bp_dtype dtype, double units, const char *what) {
-    const double unit = dtype == BP_F64 ? 0x1p-53 : dtype == BP_F32 ? 0x1p-24 : dtype == BP_F16 ? 0x1p-11 : 0x1p-8;
-    for (int64_t i = 0; i < got->rows; i++) {
-        for (int64_t j = 0; j < got->columns; j++) {
-            if (memcmp(at(got, i, j), at(want, i, j), got->size) != 0) {
-                const double x = number_at(got, i, j, dtype), y = number_at(want, i, j, dtype);
-                if (!(fabs(x - y) <= units * unit * (fabs(y) + 1))) {
-                    fail_msg("%s of %s %lldx%lld: element %lld, %lld is %a in place of %a", what, bp_dtype_name(dtype),
-                             (long long)got->rows, (long long)got->columns, (long long)i, (long long)j, x, y);
-                }
+static void compare(const test_array *got, const test_array *want, double units, const char *what) {
+    for (int64_t i = 0; i < test_array_count(got); i++) {
+        if (memcmp(test_array_at(got, i), test_array_at(want, i), bp_dtype_size(got->dtype)) != 0) {
+            const double x = test_array_get(got, i), y = test_array_get(want, i);
+            if (!(fabs(x - y) <= units * test_array_eps(got->dtype) * (fabs(y) + 1))) {
+                fail_msg("%s of %s %lldx%lld: element %lld is %a in place of %a", what, bp_dtype_name(got->dtype),
+                         (long long)got->view.shape[0], (long long)got->view.shape[1], (long long)i, x, y);
             }
         }
     }
@@ -118,8 +55,7 @@ static void compare(const matrix *got, const matrix *want, bp_dtype dtype, doubl
 
 /* The same call on compact and on strided tensors. */
 typedef struct pair {
-    bp_dtype dtype;
-    matrix compact[IMAGES], strided[IMAGES];
+    test_array compact[IMAGES], strided[IMAGES];
     char *weight, *bias;
     bp_view weights[2];
     double statistics[2][2][256]; /* mean and inverse deviation of both */
@@ -128,19 +64,19 @@ typedef struct pair {
 
 static void open_pair(pair *p, bp_dtype dtype, int64_t rows, int64_t columns, const layout *how) {
     const int64_t shape[] = {columns};
-    p->dtype = dtype;
     for (int k = 0; k < IMAGES; k++) {
         open_matrix(&p->compact[k], dtype, rows, columns, COMPACT);
         open_matrix(&p->strided[k], dtype, rows, columns, how[k]);
-        fill(&p->compact[k], &p->strided[k], dtype);
+        fill(&p->compact[k], &p->strided[k]);
     }
     p->weight = calloc((size_t)columns, 8);
     p->bias = calloc((size_t)columns, 8);
     assert_int_equal(bp_view_init(&p->weights[0], p->weight, dtype, 1, shape, NULL), BP_OK);
     assert_int_equal(bp_view_init(&p->weights[1], p->bias, dtype, 1, shape, NULL), BP_OK);
     for (int64_t j = 0; j < columns; j++) {
-        memcpy(p->weight + (size_t)j * p->compact[0].size, at(&p->compact[1], 0, j), p->compact[0].size);
-        memcpy(p->bias + (size_t)j * p->compact[0].size, at(&p->compact[2], rows - 1, j), p->compact[0].size);
+        const size_t size = bp_dtype_size(dtype);
+        memcpy(p->weight + (size_t)j * size, test_array_at(&p->compact[1], j), size);
+        memcpy(p->bias + (size_t)j * size, test_array_at(&p->compact[2], (rows - 1) * columns + j), size);
     }
     memset(p->statistics, 0, sizeof p->statistics);
     for (int k = 0; k < 4; k++) {
@@ -151,15 +87,15 @@ static void open_pair(pair *p, bp_dtype dtype, int64_t rows, int64_t columns, co
 
 static void close_pair(pair *p) {
     for (int k = 0; k < IMAGES; k++) {
-        free(p->compact[k].memory);
-        free(p->strided[k].memory);
+        test_array_free(&p->compact[k]);
+        test_array_free(&p->strided[k]);
     }
     free(p->weight);
     free(p->bias);
 }
 
 static void run(pair *p, bool strided, bp_layer_norm_call call, const char *setting) {
-    matrix *m = strided ? p->strided : p->compact;
+    test_array *m = strided ? p->strided : p->compact;
     bp_options *options = NULL;
     assert_int_equal(bp_options_new(&options, setting), BP_OK);
     call.struct_size = sizeof call;
@@ -195,17 +131,17 @@ static void try_one(bp_dtype dtype, int64_t rows, int64_t columns, const layout 
         call.bias = kind == BP_LAYER_NORM ? &p.weights[1].tensor : NULL;
         run(&p, false, call, setting);
         run(&p, true, call, setting);
-        compare(&p.strided[OUTPUT], &p.compact[OUTPUT], dtype, lanes ? units : 0, "the output");
-        nothing_else_is_written(&p.strided[OUTPUT]);
+        compare(&p.strided[OUTPUT], &p.compact[OUTPUT], lanes ? units : 0, "the output");
+        test_array_check_gaps(&p.strided[OUTPUT], setting);
         for (int64_t i = 0; i < 2 * 256 && !lanes; i++) {
             assert_memory_equal(&p.statistics[1][i / 256][i % 256], &p.statistics[0][i / 256][i % 256], 8);
         }
         call = (bp_layer_norm_call){.kind = (bp_layer_norm_kind)kind, .pass = BP_LAYER_NORM_BACKWARD, .weight = &some};
-        fill(&p.compact[OUTPUT], &p.strided[OUTPUT], dtype);
+        fill(&p.compact[OUTPUT], &p.strided[OUTPUT]);
         run(&p, false, call, setting);
         run(&p, true, call, setting);
-        compare(&p.strided[GRADIENT], &p.compact[GRADIENT], dtype, columns > 8192 ? units : 0, "the gradient");
-        nothing_else_is_written(&p.strided[GRADIENT]);
+        compare(&p.strided[GRADIENT], &p.compact[GRADIENT], columns > 8192 ? units : 0, "the gradient");
+        test_array_check_gaps(&p.strided[GRADIENT], setting);
         close_pair(&p);
     }
 }
@@ -247,15 +183,16 @@ static void threads_do_not_change_bits(void **state) {
         pair p;
         open_pair(&p, BP_F32, 200, 1500, layouts[l]);
         run(&p, true, (bp_layer_norm_call){.kind = BP_LAYER_NORM}, "num_threads=1");
-        char *alone = malloc(p.strided[OUTPUT].bytes);
-        memcpy(alone, p.strided[OUTPUT].memory, p.strided[OUTPUT].bytes);
+        const test_array *output = &p.strided[OUTPUT];
+        test_array alone;
+        test_array_copy(&alone, output);
         for (int threads = 2; threads < 8; threads += 2 + threads % 2) {
             char setting[32];
             snprintf(setting, sizeof setting, "num_threads=%d", threads);
             run(&p, true, (bp_layer_norm_call){.kind = BP_LAYER_NORM}, setting);
-            assert_memory_equal(alone, p.strided[OUTPUT].memory, p.strided[OUTPUT].bytes);
+            assert_memory_equal(alone.memory, output->memory, (size_t)output->all * bp_dtype_size(BP_F32));
         }
-        free(alone);
+        test_array_free(&alone);
         close_pair(&p);
     }
 }
@@ -272,7 +209,7 @@ static void dimensions_and_means(void **state) {
     assert_int_equal(bp_view_init(&compact_in, plain, BP_F64, 4, shape, NULL), BP_OK);
     assert_int_equal(bp_view_init(&compact, want, BP_F64, 4, shape, NULL), BP_OK);
     for (int i = 0; i < COUNT; i++) {
-        plain[i] = draw() + 1e6;
+        plain[i] = 2.3 * test_array_uniform() + 1e6;
     }
     assert_int_equal(bp_tensor_copy(&in.tensor, &compact_in.tensor), BP_OK);
     bp_layer_norm_call call = {.struct_size = sizeof call,
@@ -317,7 +254,7 @@ static void groups_of_channels_last_images_have_their_own_weights(void **state) 
     }
     for (int64_t i = 0; i < N * C * P; i++) {
         const int64_t c = i / P % C;
-        const float x = (float)draw();
+        const float x = (float)(2.3 * test_array_uniform());
         weight[c] = (float)c - 3;
         bias[c] = 0.5f * (float)c;
         images[0][i] = x;

@@ -57,7 +57,7 @@ static void layers_equal_the_reference(void **state) {
     int accepted[4] = {0}, both = 0, projected = 0, reversed = 0, one_bias = 0;
     (void)state;
     need_onednn();
-    strided_random = 7;
+    test_array_random = 7;
     for (int i = 0; i < CASES; i++) {
         rnn_case c;
         rnn_shape shape = rnn_any(BP_F32);
@@ -88,7 +88,7 @@ static void layers_equal_the_reference(void **state) {
 static void single_states_are_completed(void **state) {
     (void)state;
     need_onednn();
-    strided_random = 8;
+    test_array_random = 8;
     for (int i = 0; i < 16; i++) {
         const rnn_shape shape = common(BP_RNN_LSTM);
         rnn_case c;
@@ -99,8 +99,8 @@ static void single_states_are_completed(void **state) {
         for (int j = 0; j < 4; j++) {
             if (i >> j & 1) {
                 memset((char *)&c.call + members[j], 0, sizeof(DLTensor *));
-                strided_free(&c.tensor[absent[j]]);
-                c.tensor[absent[j]] = (strided_tensor){0};
+                test_array_free(&c.tensor[absent[j]]);
+                c.tensor[absent[j]] = (test_array){0};
             }
         }
         assert_int_equal(run(&c, ALONE), BP_OK);
@@ -113,12 +113,12 @@ static void single_states_are_completed(void **state) {
 static void batches_may_come_first(void **state) {
     (void)state;
     need_onednn();
-    strided_random = 9;
+    test_array_random = 9;
     for (int i = 0; i < 3; i++) {
         const rnn_shape shape = common(modes[i]);
         rnn_case c;
         rnn_begin(&c, &shape, BP_RNN_INFERENCE);
-        strided_tensor *const images[] = {&c.tensor[BP_RNN_INPUT], &c.tensor[BP_RNN_OUTPUT]};
+        test_array *const images[] = {&c.tensor[BP_RNN_INPUT], &c.tensor[BP_RNN_OUTPUT]};
         for (int j = 0; j < 2; j++) {
             const int64_t columns = images[j]->view.shape[2];
             images[j]->view.strides[0] = columns;
@@ -137,7 +137,7 @@ static void strides_of_0_and_below_give_equal_bits(void **state) {
     int accepted[BP_RNN_OUTPUT] = {0};
     (void)state;
     need_onednn();
-    strided_random = 17;
+    test_array_random = 17;
     for (int i = 0; i < 3 * 3 * 2 * BP_RNN_LENGTHS; i++) {
         const int which = i % BP_RNN_LENGTHS, d = i / BP_RNN_LENGTHS % 3;
         rnn_shape shape = common(modes[i / BP_RNN_LENGTHS / 6]);
@@ -188,7 +188,7 @@ static void run_packed(rnn_case *c) {
             if (bp_plan_pack(&packed[i], plan, i, &operands[i]) != BP_OK) {
                 fail_msg("%s: %s", c->text, bp_last_error());
             }
-            strided_fill(&c->tensor[order[i]], 1000);
+            test_array_fill(&c->tensor[order[i]], 1000);
         }
     }
     const bp_packed *const list[13] = {NULL, packed[1], packed[2], packed[3]};
@@ -205,7 +205,7 @@ static void run_packed(rnn_case *c) {
 static void packed_weights_give_equal_bits(void **state) {
     (void)state;
     need_onednn();
-    strided_random = 10;
+    test_array_random = 10;
     int compared = 0;
     for (int i = 0; i < 300; i++) {
         rnn_shape shape = rnn_any(BP_F32);
@@ -214,7 +214,7 @@ static void packed_weights_give_equal_bits(void **state) {
         rnn_case c;
         rnn_begin(&c, &shape, BP_RNN_INFERENCE);
         if (run(&c, ALONE) == BP_OK) {
-            const strided_tensor *output = &c.tensor[BP_RNN_OUTPUT];
+            const test_array *output = &c.tensor[BP_RNN_OUTPUT];
             const size_t bytes = (size_t)output->all * sizeof(float);
             char *kept = malloc(bytes);
             assert_non_null(kept);
@@ -236,17 +236,17 @@ static void special_values_pass(void **state) {
     static const double values[] = {NAN, INFINITY, -INFINITY, 1e30, -1e30, 200, -200};
     (void)state;
     need_onednn();
-    strided_random = 11;
+    test_array_random = 11;
     for (int i = 0; i < 3 * 7; i++) {
         const rnn_shape shape = common(modes[i % 3]);
         const double value = values[i / 3];
         rnn_case c;
         rnn_begin(&c, &shape, BP_RNN_INFERENCE);
-        strided_put(&c.tensor[BP_RNN_INPUT], (1 * shape.batch + 1) * shape.input + 2, value);
+        test_array_set(&c.tensor[BP_RNN_INPUT], (1 * shape.batch + 1) * shape.input + 2, value);
         assert_int_equal(run(&c, ALONE), BP_OK);
         for (int64_t at = 0; at < shape.steps * shape.batch * shape.hidden; at++) {
             const int64_t step = at / shape.hidden / shape.batch, item = at / shape.hidden % shape.batch;
-            const double got = strided_get(&c.tensor[BP_RNN_OUTPUT], at);
+            const double got = test_array_get(&c.tensor[BP_RNN_OUTPUT], at);
             const bool wants_nan = isnan(value) && item == 1 && step >= 1;
             if ((isnan(got) != 0) != wants_nan || (!wants_nan && !(fabs(got) <= 1 + 1e-6))) {
                 fail_msg("%s, input %g: element %d is %g", c.text, value, (int)at, got);
@@ -262,7 +262,7 @@ static void functions_have_bounded_errors(void **state) {
     enum { N = 20000 };
     (void)state;
     need_onednn();
-    strided_random = 16;
+    test_array_random = 16;
     for (int i = 0; i < 2; i++) {
         rnn_shape shape = common(i ? BP_RNN_LSTM : BP_RNN_TANH);
         shape.steps = shape.input = shape.hidden = 1;
@@ -271,21 +271,21 @@ static void functions_have_bounded_errors(void **state) {
         rnn_case c;
         rnn_begin(&c, &shape, BP_RNN_INFERENCE);
         for (int64_t g = 0; g < (i ? 4 : 1); g++) {
-            strided_put(&c.tensor[BP_RNN_WEIGHT_IH], g, i == 0 || g == 1);
+            test_array_set(&c.tensor[BP_RNN_WEIGHT_IH], g, i == 0 || g == 1);
         }
         for (int64_t j = 0; j < N; j++) {
             const double size = j % 4 == 0 ? 1e-6 : j % 4 == 1 ? 1 : j % 4 == 2 ? 10 : 85;
-            strided_put(&c.tensor[BP_RNN_INPUT], j, strided_number() * size);
-            strided_put(&c.tensor[BP_RNN_INITIAL_HIDDEN], j, 0);
+            test_array_set(&c.tensor[BP_RNN_INPUT], j, test_array_uniform() * size);
+            test_array_set(&c.tensor[BP_RNN_INITIAL_HIDDEN], j, 0);
             if (i) {
-                strided_put(&c.tensor[BP_RNN_INITIAL_CELL], j, 1);
+                test_array_set(&c.tensor[BP_RNN_INITIAL_CELL], j, 1);
             }
         }
         assert_int_equal(run(&c, ALONE), BP_OK);
         double greatest = 0;
         for (int64_t j = 0; j < N; j++) {
-            const double x = strided_get(&c.tensor[BP_RNN_INPUT], j), want = i ? 1 / (1 + exp(-x)) : tanh(x);
-            const double got = strided_get(&c.tensor[i ? BP_RNN_FINAL_CELL : BP_RNN_OUTPUT], j);
+            const double x = test_array_get(&c.tensor[BP_RNN_INPUT], j), want = i ? 1 / (1 + exp(-x)) : tanh(x);
+            const double got = test_array_get(&c.tensor[i ? BP_RNN_FINAL_CELL : BP_RNN_OUTPUT], j);
             const double error = fabs(got - want) / fabs(want) * 0x1p24;
             greatest = error > greatest ? error : greatest;
         }
@@ -301,7 +301,7 @@ static void functions_have_bounded_errors(void **state) {
 static void results_repeat(void **state) {
     (void)state;
     need_onednn();
-    strided_random = 12;
+    test_array_random = 12;
     for (int i = 0; i < 12; i++) {
         rnn_shape shape = common(modes[i % 3]);
         shape.batch = 33;
@@ -312,7 +312,7 @@ static void results_repeat(void **state) {
         char text[96];
         snprintf(text, sizeof text, EXCLUDE ",deterministic=run,num_threads=%d", 1 + i % 3);
         assert_int_equal(run(&c, text), BP_OK);
-        const strided_tensor *output = &c.tensor[BP_RNN_OUTPUT];
+        const test_array *output = &c.tensor[BP_RNN_OUTPUT];
         const size_t bytes = (size_t)output->all * sizeof(float);
         char *kept = malloc(bytes);
         assert_non_null(kept);
@@ -330,7 +330,7 @@ static void results_repeat(void **state) {
 static void training_of_an_rnn_has_gradients(void **state) {
     (void)state;
     need_onednn();
-    strided_random = 13;
+    test_array_random = 13;
     const rnn_shape shape = common(BP_RNN_TANH);
     rnn_case c;
     rnn_begin(&c, &shape, BP_RNN_TRAINING);
@@ -351,7 +351,7 @@ static void expect_refusal(const rnn_case *c, const char *settings, const char *
 static void refusals_have_reasons(void **state) {
     (void)state;
     need_onednn();
-    strided_random = 14;
+    test_array_random = 14;
     const struct refusal {
         rnn_shape change;
         bp_rnn_pass pass;
@@ -390,7 +390,7 @@ static void gaps_between_columns_are_refused(void **state) {
                                           BP_RNN_INITIAL_CELL, BP_RNN_FINAL_HIDDEN, BP_RNN_FINAL_CELL};
     (void)state;
     need_onednn();
-    strided_random = 15;
+    test_array_random = 15;
     for (int i = 0; i < 6; i++) {
         const rnn_shape shape = common(BP_RNN_LSTM);
         rnn_case c;

@@ -44,15 +44,15 @@ static void test_layouts(void **state) {
     (void)state;
     void *instance = open_real();
     for (unsigned s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-        for (int layouts = 0; layouts < TEST_LAYOUTS * TEST_LAYOUTS * TEST_REPEATED; layouts++) {
+        for (int layouts = 0; layouts < MATRIX_LAYOUTS * MATRIX_LAYOUTS * TEST_REPEATED; layouts++) {
             test_product p = {.dtype = BP_F32, .m = shapes[s][0], .n = shapes[s][1], .k = shapes[s][2]};
-            p.a = (test_layout)(layouts % TEST_LAYOUTS);
-            p.b = (test_layout)(layouts / TEST_LAYOUTS % TEST_LAYOUTS);
-            p.c = (test_layout)(layouts / TEST_LAYOUTS / TEST_LAYOUTS);
+            p.a = (matrix_layout)(layouts % MATRIX_LAYOUTS);
+            p.b = (matrix_layout)(layouts / MATRIX_LAYOUTS % MATRIX_LAYOUTS);
+            p.c = (matrix_layout)(layouts / MATRIX_LAYOUTS / MATRIX_LAYOUTS);
             p.beta = layouts % 2;
             p.shift = (size_t)(layouts % 5) * 4;
             p.threads = 1 + layouts % 3;
-            const test_layout most = TEST_COLUMNS_APART;
+            const matrix_layout most = TEST_COLUMNS_APART;
             expect(instance, p, p.a <= most && p.b <= most && p.c <= most);
         }
     }
@@ -66,11 +66,11 @@ static void test_thin(void **state) {
     void *instance = open_real();
     int accepted = 0;
     for (unsigned s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-        for (int layouts = 0; layouts < TEST_LAYOUTS * TEST_LAYOUTS * TEST_REPEATED; layouts++) {
+        for (int layouts = 0; layouts < MATRIX_LAYOUTS * MATRIX_LAYOUTS * TEST_REPEATED; layouts++) {
             test_product p = {.dtype = BP_F32, .m = shapes[s][0], .n = shapes[s][1], .k = shapes[s][2]};
-            p.a = (test_layout)(layouts % TEST_LAYOUTS);
-            p.b = (test_layout)(layouts / TEST_LAYOUTS % TEST_LAYOUTS);
-            p.c = (test_layout)(layouts / TEST_LAYOUTS / TEST_LAYOUTS);
+            p.a = (matrix_layout)(layouts % MATRIX_LAYOUTS);
+            p.b = (matrix_layout)(layouts / MATRIX_LAYOUTS % MATRIX_LAYOUTS);
+            p.c = (matrix_layout)(layouts / MATRIX_LAYOUTS / MATRIX_LAYOUTS);
             p.beta = layouts / 3 % 2;
             accepted += try(instance, p);
         }

@@ -38,11 +38,24 @@ void test_device_set_limits(uint32_t items, uint64_t local);
 /* Skips the test if there is no device. */
 void test_device_need(void);
 
+/* The copy of a tensor on the device, with the memory between its elements. */
+typedef struct device_copy {
+    DLManagedTensorVersioned *memory; /* NULL: there is none */
+    DLTensor tensor;                  /* its shape and strides are the host's */
+} device_copy;
+
+/* Makes a copy of the memory and the view of a tensor. Returns the tensor on the device; NULL if there is none. */
+DLTensor *device_copy_make(device_copy *copy, const test_array *host);
+void device_copy_free(device_copy *copy);
+/* Copy all memory of the tensor that the copy was made from, also between elements. */
+void device_copy_send(const device_copy *copy, const test_array *host);
+void device_copy_fetch(const device_copy *copy, const test_array *host);
+
 /* A tensor on the device with the layout of one on the host. */
 typedef struct device_array {
     test_array host;
-    DLManagedTensorVersioned *memory;
-    DLTensor tensor;
+    device_copy copy;
+    DLTensor tensor; /* the copy's */
 } device_array;
 
 /* Returns the tensor on the device, or that on the host for the same call to a reference. */

@@ -2,15 +2,12 @@
 if(TARGET test_opencl_ops_elementwise)
     target_link_libraries(test_opencl_ops_elementwise PRIVATE support_elementwise)
 endif()
-# So are the cases and references of attention, convolutions and transforms.
+# So are the cases of attention and convolutions.
 if(TARGET test_opencl_ops_attention)
     target_link_libraries(test_opencl_ops_attention PRIVATE support_attention)
 endif()
 if(TARGET test_opencl_ops_conv)
     target_link_libraries(test_opencl_ops_conv PRIVATE support_conv)
-endif()
-if(TARGET test_opencl_ops_fft)
-    target_link_libraries(test_opencl_ops_fft PRIVATE support_ops)
 endif()
 
 # Each program also runs as if the device were no processor, because work is divided otherwise then.

@@ -92,10 +92,46 @@ void test_device_need(void) {
 
 /* ---- Tensors ---- */
 
+static void copy_all(const device_copy *copy, const test_array *host, bool to_device) {
+    bp_view view;
+    assert_ok(bp_view_init(&view, host->memory, host->dtype, 1, &host->all, NULL));
+    assert_ok(to_device ? bp_copy(&copy->memory->dl_tensor, &view.tensor, NULL)
+                        : bp_copy(&view.tensor, &copy->memory->dl_tensor, NULL));
+}
+
+DLTensor *device_copy_make(device_copy *copy, const test_array *host) {
+    *copy = (device_copy){0};
+    if (!host->memory) {
+        return NULL;
+    }
+    assert_ok(bp_tensor_empty_on(&copy->memory, test_device, host->dtype, 1, &host->all, NULL));
+    const DLTensor *memory = &copy->memory->dl_tensor;
+    copy->tensor = host->view.tensor;
+    copy->tensor.data = memory->data;
+    copy->tensor.device = memory->device;
+    copy->tensor.byte_offset = memory->byte_offset + (uint64_t)((char *)host->view.tensor.data - host->memory);
+    device_copy_send(copy, host);
+    return &copy->tensor;
+}
+
+void device_copy_free(device_copy *copy) {
+    if (copy->memory) {
+        copy->memory->deleter(copy->memory);
+    }
+    *copy = (device_copy){0};
+}
+
+void device_copy_send(const device_copy *copy, const test_array *host) {
+    copy_all(copy, host, true);
+}
+
+void device_copy_fetch(const device_copy *copy, const test_array *host) {
+    copy_all(copy, host, false);
+}
+
 void device_array_make(device_array *t, bp_dtype dtype, int ndim, const int64_t *shape, test_layout layout,
                        unsigned broadcast) {
-    const bp_dtype stored = dtype;
-    test_array_make(&t->host, stored, ndim, shape, layout);
+    test_array_make(&t->host, dtype, ndim, shape, layout);
     DLTensor *host = &t->host.view.tensor;
     for (int d = 0; d < ndim; d++) {
         if (broadcast >> d & 1) {
@@ -106,105 +142,39 @@ void device_array_make(device_array *t, bp_dtype dtype, int ndim, const int64_t 
             host->strides[d] = 0;
         }
     }
-    assert_ok(bp_tensor_empty_on(&t->memory, test_device, dtype, 1, &t->host.all, NULL));
-    t->tensor = t->memory->dl_tensor;
-    t->tensor.ndim = ndim;
-    t->tensor.shape = host->shape;
-    t->tensor.strides = host->strides;
-    t->tensor.byte_offset += (uint64_t)((char *)host->data - t->host.memory);
+    t->tensor = *device_copy_make(&t->copy, &t->host);
 }
 
 void device_array_free(device_array *t) {
-    t->memory->deleter(t->memory);
+    device_copy_free(&t->copy);
     test_array_free(&t->host);
 }
 
-static void copy_all(device_array *t, bool to_device) {
-    bp_view view;
-    assert_ok(bp_view_init(&view, t->host.memory, t->host.dtype, 1, &t->host.all, NULL));
-    assert_ok(to_device ? bp_copy(&t->memory->dl_tensor, &view.tensor, NULL)
-                        : bp_copy(&view.tensor, &t->memory->dl_tensor, NULL));
-}
-
 void device_array_send(device_array *t) {
-    copy_all(t, true);
+    device_copy_send(&t->copy, &t->host);
 }
 
 void device_array_fetch(device_array *t, const char *text) {
-    copy_all(t, false);
+    device_copy_fetch(&t->copy, &t->host);
     test_array_check_gaps(&t->host, text);
 }
 
 /* ---- Elements ---- */
 
-static bool is_complex(bp_dtype dtype) {
-    return dtype == BP_C64 || dtype == BP_C128;
-}
-
-static size_t integer_bytes(bp_dtype dtype) {
-    switch (dtype) {
-    case BP_I8:
-    case BP_U8:
-    case BP_BOOL:
-        return 1;
-    case BP_I32:
-        return 4;
-    case BP_I64:
-        return 8;
-    default:
-        return 0;
-    }
-}
-
 void device_array_set(device_array *t, int64_t index, double re, double im) {
-    char *at = test_array_at(&t->host, index);
-    const bp_dtype dtype = t->host.dtype;
-    if (is_complex(dtype)) {
-        const float narrow[2] = {(float)re, (float)im};
-        const double wide[2] = {re, im};
-        memcpy(at, dtype == BP_C64 ? (const void *)narrow : wide, bp_dtype_size(dtype));
-    } else if (integer_bytes(dtype)) {
-        const int64_t value = (int64_t)re; /* the lowest bytes come first on the machines that run these tests */
-        memcpy(at, &value, integer_bytes(dtype));
-    } else {
-        test_array_set(&t->host, index, re);
-    }
-}
-
-static double part(const device_array *t, int64_t index, int which) {
-    const char *at = test_array_at(&t->host, index);
-    float narrow[2];
-    double wide[2];
-    if (t->host.dtype == BP_C64) {
-        memcpy(narrow, at, sizeof narrow);
-        return narrow[which];
-    }
-    memcpy(wide, at, sizeof wide);
-    return wide[which];
+    test_array_set_complex(&t->host, index, (bp_scalar){re, im});
 }
 
 double device_array_re(const device_array *t, int64_t index) {
-    const char *at = test_array_at(&t->host, index);
-    switch (t->host.dtype) {
-    case BP_C64:
-    case BP_C128:
-        return part(t, index, 0);
-    case BP_I8:
-        return *(const signed char *)at;
-    case BP_U8:
-    case BP_BOOL:
-        return *(const unsigned char *)at;
-    default:
-        return test_array_get(&t->host, index);
-    }
+    return test_array_get(&t->host, index);
 }
 
 double device_array_im(const device_array *t, int64_t index) {
-    return is_complex(t->host.dtype) ? part(t, index, 1) : 0;
+    return test_array_get_complex(&t->host, index).im;
 }
 
 void device_array_fill(device_array *t) {
-    const bool whole = integer_bytes(t->host.dtype) > 0;
+    const bool whole = test_array_is_whole(t->host.dtype);
     for (int64_t i = 0; i < test_array_count(&t->host); i++) {
         const double number = t->host.dtype == BP_BOOL ? (double)test_array_between(0, 1)
                               : t->host.dtype == BP_U8 ? (double)test_array_between(0, 255)
@@ -217,11 +187,14 @@ void device_array_fill(device_array *t) {
 /* ---- Bounds ---- */
 
 double device_eps(bp_dtype dtype) {
-    return dtype == BP_C64 ? 0x1p-24 : dtype == BP_C128 ? 0x1p-53 : integer_bytes(dtype) ? 0 : test_array_eps(dtype);
+    return dtype == BP_C64              ? 0x1p-24
+           : dtype == BP_C128           ? 0x1p-53
+           : test_array_is_whole(dtype) ? 0
+                                        : test_array_eps(dtype);
 }
 
 double device_compute_eps(bp_dtype dtype) {
-    return dtype == BP_F64 || dtype == BP_C128 ? 0x1p-53 : integer_bytes(dtype) ? 0 : 0x1p-24;
+    return dtype == BP_F64 || dtype == BP_C128 ? 0x1p-53 : test_array_is_whole(dtype) ? 0 : 0x1p-24;
 }
 
 double device_tiny(bp_dtype dtype) {

@@ -18,31 +18,12 @@ static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
 
 /* The tensors of a case on the device, and the call with them. */
 typedef struct mirror {
-    DLManagedTensorVersioned *memory[BP_ATTENTION_TENSORS];
-    DLTensor tensor[BP_ATTENTION_TENSORS];
+    device_copy copy[BP_ATTENTION_TENSORS];
     bp_attention_call call;
 } mirror;
 
-static void copy(const strided_tensor *t, DLManagedTensorVersioned *memory, bool to_device) {
-    bp_view view;
-    assert_ok(bp_view_init(&view, t->memory, t->dtype, 1, &t->all, NULL));
-    assert_ok(to_device ? bp_copy(&memory->dl_tensor, &view.tensor, NULL)
-                        : bp_copy(&view.tensor, &memory->dl_tensor, NULL));
-}
-
 static DLTensor *send(mirror *m, const attention_case *c, bp_attention_tensor which) {
-    const strided_tensor *t = &c->tensor[which];
-    if (!t->memory) {
-        return NULL;
-    }
-    assert_ok(bp_tensor_empty_on(&m->memory[which], test_device, t->dtype, 1, &t->all, NULL));
-    copy(t, m->memory[which], true);
-    m->tensor[which] = t->view.tensor;
-    m->tensor[which].data = m->memory[which]->dl_tensor.data;
-    m->tensor[which].device = m->memory[which]->dl_tensor.device;
-    m->tensor[which].byte_offset =
-        m->memory[which]->dl_tensor.byte_offset + (uint64_t)((char *)t->view.tensor.data - t->memory);
-    return &m->tensor[which];
+    return device_copy_make(&m->copy[which], &c->tensor[which]);
 }
 
 static void send_all(mirror *m, const attention_case *c) {
@@ -59,15 +40,15 @@ static void send_all(mirror *m, const attention_case *c) {
 
 static void fetch_all(mirror *m, attention_case *c) {
     for (int i = 0; i < BP_ATTENTION_TENSORS; i++) {
-        if (m->memory[i]) {
-            copy(&c->tensor[i], m->memory[i], false);
-            m->memory[i]->deleter(m->memory[i]);
+        if (m->copy[i].memory) {
+            device_copy_fetch(&m->copy[i], &c->tensor[i]);
+            device_copy_free(&m->copy[i]);
         }
     }
 }
 
 static bool is_empty(const attention_case *c) {
-    return strided_elements(&c->tensor[BP_ATTENTION_OUTPUT]) == 0 && !c->call.logsumexp;
+    return test_array_count(&c->tensor[BP_ATTENTION_OUTPUT]) == 0 && !c->call.logsumexp;
 }
 
 static void run_only(attention_case *c, int kernel) {
@@ -99,7 +80,7 @@ static void run(attention_case *c, int kernel) {
 static void test_cases(void **state) {
     (void)state;
     test_device_need();
-    strided_random = 11;
+    test_array_random = 11;
     for (int i = 0; i < 96; i++) {
         attention_case c;
         attention_shape shape = attention_any(types[i % 4]);
@@ -117,7 +98,7 @@ static void test_cases(void **state) {
 static void test_masks(void **state) {
     (void)state;
     test_device_need();
-    strided_random = 12;
+    test_array_random = 12;
     for (int i = 0; i < 4 * 4 * KERNELS; i++) {
         attention_case c;
         const attention_shape shape = {.dtype = types[i % 4],
@@ -131,9 +112,9 @@ static void test_masks(void **state) {
                                        .causal = i / 4 % 4 == 0,
                                        .logsumexp = true};
         attention_begin(&c, &shape);
-        strided_tensor *mask = &c.tensor[BP_ATTENTION_MASK];
+        test_array *mask = &c.tensor[BP_ATTENTION_MASK];
         for (int64_t e = 0; e < (mask->memory ? mask->view.shape[mask->view.tensor.ndim - 1] : 0); e++) {
-            strided_put(mask, e, shape.mask == ATTENTION_BOOL ? 0 : -INFINITY); /* the first row has no keys */
+            test_array_set(mask, e, shape.mask == ATTENTION_BOOL ? 0 : -INFINITY); /* the first row has no keys */
         }
         run(&c, i / 16);
         attention_end(&c);
@@ -144,7 +125,7 @@ static void test_masks(void **state) {
 static void test_dropout(void **state) {
     (void)state;
     test_device_need();
-    strided_random = 13;
+    test_array_random = 13;
     for (int i = 0; i < 4 * KERNELS; i++) {
         attention_case c;
         const attention_shape shape = {.dtype = types[i % 4],
@@ -168,22 +149,22 @@ static void test_special_values(void **state) {
     static const double values[] = {NAN, INFINITY, -INFINITY};
     (void)state;
     test_device_need();
-    strided_random = 7;
+    test_array_random = 7;
     for (int i = 0; i < 3 * 4 * 2 * KERNELS; i++) {
         const int which = i / 3 % 4;
         attention_case c;
         const attention_shape shape = {.dtype = i % 2 ? BP_F32 : BP_F64,
                                        .batch_ndim = 1,
                                        .batch = {2},
-                                       .queries = strided_between(1, 40),
-                                       .keys = strided_between(1, 150),
-                                       .size = strided_between(1, 9),
-                                       .value_size = strided_between(1, 9),
+                                       .queries = test_array_between(1, 40),
+                                       .keys = test_array_between(1, 150),
+                                       .size = test_array_between(1, 9),
+                                       .value_size = test_array_between(1, 9),
                                        .mask = which == 3 ? ATTENTION_OWN : ATTENTION_NO_MASK,
                                        .logsumexp = true};
         attention_begin(&c, &shape);
-        strided_tensor *t = &c.tensor[which == 3 ? BP_ATTENTION_MASK : BP_ATTENTION_QUERY + which];
-        strided_put(t, strided_between(0, strided_elements(t) - 1), values[i % 3]);
+        test_array *t = &c.tensor[which == 3 ? BP_ATTENTION_MASK : BP_ATTENTION_QUERY + which];
+        test_array_set(t, test_array_between(0, test_array_count(t) - 1), values[i % 3]);
         run(&c, i / 24);
         attention_end(&c);
     }
@@ -193,12 +174,12 @@ static void test_special_values(void **state) {
 static void test_huge_scores(void **state) {
     (void)state;
     test_device_need();
-    strided_random = 8;
+    test_array_random = 8;
     for (int i = 0; i < 4 * KERNELS; i++) {
         attention_case c;
         const attention_shape shape = {.dtype = i % 2 ? BP_F32 : BP_F64,
-                                       .queries = strided_between(1, 40),
-                                       .keys = strided_between(1, 300),
+                                       .queries = test_array_between(1, 40),
+                                       .keys = test_array_between(1, 300),
                                        .size = 8,
                                        .value_size = 5,
                                        .scale = 1000,
@@ -213,7 +194,7 @@ static void test_huge_scores(void **state) {
 static void test_large_scores(void **state) {
     (void)state;
     test_device_need();
-    strided_random = 16;
+    test_array_random = 16;
     for (int i = 0; i < ATTENTION_LARGE_KINDS * 4 * KERNELS; i++) {
         attention_case c;
         attention_begin_large(&c, (attention_large)(i % ATTENTION_LARGE_KINDS), types[i / ATTENTION_LARGE_KINDS % 4],
@@ -240,7 +221,7 @@ static void test_tilings(void **state) {
     }
     const bp_device_info before = *bp__device_facts(test_device);
     const uint32_t units = test_device_set_units(1);
-    strided_random = 15;
+    test_array_random = 15;
     for (int i = 0; i < 4 * 4 * 20; i++) {
         const int tile = i / 80, n = i % 20;
         attention_case c;
@@ -270,7 +251,7 @@ static void test_tilings(void **state) {
 static void test_empty(void **state) {
     (void)state;
     test_device_need();
-    strided_random = 9;
+    test_array_random = 9;
     for (int i = 0; i < 5 * KERNELS; i++) {
         attention_shape shape = {.dtype = BP_F32,
                                  .batch_ndim = 1,
@@ -331,7 +312,7 @@ static void test_memory(void **state) {
 static void test_gradients(void **state) {
     (void)state;
     test_device_need();
-    strided_random = 14;
+    test_array_random = 14;
     attention_case c;
     mirror m;
     const attention_shape shape = {

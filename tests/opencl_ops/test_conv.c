@@ -13,62 +13,31 @@ static const char *const algorithms[] = {"panels", "tiles", "direct"}; /* the fi
 enum { PANELS, TILES, DIRECT, ALGORITHMS };
 static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
 
-/* A tensor's memory on the device, and its view. */
-typedef struct mirror {
-    DLManagedTensorVersioned *memory;
-    DLTensor tensor;
-} mirror;
-
-static void copy(const conv_tensor *t, const mirror *m, bool to_device) {
-    const int64_t bytes = (int64_t)t->bytes;
-    bp_view view;
-    assert_ok(bp_view_init(&view, t->memory, BP_U8, 1, &bytes, NULL));
-    assert_ok(to_device ? bp_copy(&m->memory->dl_tensor, &view.tensor, NULL)
-                        : bp_copy(&view.tensor, &m->memory->dl_tensor, NULL));
-}
-
-static DLTensor *send(mirror *m, const conv_tensor *t) {
-    const int64_t bytes = (int64_t)t->bytes;
-    m->memory = NULL;
-    if (!t->memory) {
-        return NULL;
-    }
-    assert_ok(bp_tensor_empty_on(&m->memory, test_device, BP_U8, 1, &bytes, NULL));
-    copy(t, m, true);
-    m->tensor = t->view.tensor;
-    m->tensor.data = m->memory->dl_tensor.data;
-    m->tensor.device = m->memory->dl_tensor.device;
-    m->tensor.byte_offset = m->memory->dl_tensor.byte_offset + (uint64_t)((char *)t->view.tensor.data - t->memory) +
-                            t->view.tensor.byte_offset;
-    return &m->tensor;
-}
-
 /* No plan runs then. */
 static bool is_empty(const conv_case *c) {
-    return conv_elements(&c->input) == 0 || conv_elements(&c->weight) == 0 || conv_elements(&c->output) == 0;
+    return test_array_count(&c->input) == 0 || test_array_count(&c->weight) == 0 || test_array_count(&c->output) == 0;
 }
 
 static void run(conv_case *c, const char *settings) {
-    mirror m[4];
+    device_copy m[4];
     bp_options *options;
     bp_conv_call call = c->call;
     call.output_gradient = NULL;
     call.input_gradient = call.weight_gradient = call.bias_gradient = NULL;
-    call.input = send(&m[0], &c->input);
-    call.weight = send(&m[1], &c->weight);
-    call.bias = send(&m[2], &c->bias);
-    call.output = send(&m[3], &c->output);
+    call.input = device_copy_make(&m[0], &c->input);
+    call.weight = device_copy_make(&m[1], &c->weight);
+    call.bias = device_copy_make(&m[2], &c->bias);
+    call.output = device_copy_make(&m[3], &c->output);
     test_call_to_pass("conv", &call, (int)call.pass);
     assert_ok(bp_options_new(&options, settings));
     if (bp_conv_run(options, &call) != BP_OK) {
         fail_msg("%s with %s: %s", c->text, settings, bp_last_error());
     }
     bp_options_release(options);
-    copy(call.pass == BP_CONV_INPUT ? &c->input : &c->output, &m[call.pass == BP_CONV_INPUT ? 0 : 3], false);
+    const bool by_input = call.pass == BP_CONV_INPUT;
+    device_copy_fetch(&m[by_input ? 0 : 3], by_input ? &c->input : &c->output);
     for (int i = 0; i < 4; i++) {
-        if (m[i].memory) {
-            m[i].memory->deleter(m[i].memory);
-        }
+        device_copy_free(&m[i]);
     }
     if (!is_empty(c)) {
         assert_on_device(c->text);
@@ -91,7 +60,7 @@ static void run_on(conv_case *c, int algorithm) {
 
 /* Small integers, for which every order of additions is exact. */
 static void test_integers(void **state) {
-    uint64_t random = 88172645463325252u;
+    test_array_random = 88172645463325252;
     (void)state;
     test_device_need();
     for (int i = 0; i < 20 * 4 * ALGORITHMS; i++) {
@@ -100,7 +69,7 @@ static void test_integers(void **state) {
                                     .most_channels = types[i % 4] == BP_F16 || types[i % 4] == BP_BF16 ? 3 : 20,
                                     .most_size = 12};
         conv_case c;
-        conv_make(&c, &random, &limits, true);
+        conv_make(&c, &limits, true);
         double *expected = conv_reference(&c, NULL);
         run_on(&c, i / 4 % ALGORITHMS);
         conv_compare(&c, expected, NULL, 0);
@@ -120,7 +89,7 @@ static double bound_of(const conv_case *c) {
 }
 
 static void test_errors(void **state) {
-    uint64_t random = 1234567;
+    test_array_random = 1234567;
     (void)state;
     test_device_need();
     for (int i = 0; i < 10 * 4 * ALGORITHMS; i++) {
@@ -131,7 +100,7 @@ static void test_errors(void **state) {
                                     .plain = i / 12 % 2};
         conv_case c;
         double *sizes;
-        conv_make(&c, &random, &limits, false);
+        conv_make(&c, &limits, false);
         double *expected = conv_reference(&c, &sizes);
         run_on(&c, i / 4 % ALGORITHMS);
         conv_compare(&c, expected, sizes, bound_of(&c));
@@ -143,14 +112,14 @@ static void test_errors(void **state) {
 
 /* The choice of the provider is right, too. */
 static void test_default(void **state) {
-    uint64_t random = 99;
+    test_array_random = 99;
     (void)state;
     test_device_need();
     for (int i = 0; i < 24; i++) {
         const conv_limits limits = {
             .dtype = types[i % 2], .pass = BP_CONV_FORWARD, .most_channels = 70, .most_size = 30, .ndim = 2};
         conv_case c;
-        conv_make(&c, &random, &limits, true);
+        conv_make(&c, &limits, true);
         double *expected = conv_reference(&c, NULL);
         run(&c, "");
         conv_compare(&c, expected, NULL, 0);
@@ -251,27 +220,27 @@ static void test_slabs(void **state) {
 
 /* A function of the results has the bits of the operation on elements. */
 static void test_activation(void **state) {
-    uint64_t random = 5;
+    test_array_random = 5;
     (void)state;
     test_device_need();
     for (int i = 0; i < 4 * 3; i++) {
         const conv_limits limits = {
             .dtype = types[i % 4], .pass = BP_CONV_FORWARD, .most_channels = 9, .most_size = 9, .ndim = 2};
         conv_case c;
-        conv_tensor plain;
-        mirror m;
-        conv_make(&c, &random, &limits, false);
+        test_array plain;
+        device_copy m;
+        conv_make(&c, &limits, false);
         c.call.activation = BP_UNARY_COPY;
         run_on(&c, i / 4);
-        conv_copy(&plain, &c.output);
-        DLTensor *results = send(&m, &plain);
+        test_array_copy(&plain, &c.output);
+        DLTensor *results = device_copy_make(&m, &plain);
         assert_ok(bp_unary_run(NULL, BP_UNARY_GELU, results, results));
-        copy(&plain, &m, false);
-        m.memory->deleter(m.memory);
+        device_copy_fetch(&m, &plain);
+        device_copy_free(&m);
         c.call.activation = BP_UNARY_GELU;
         run_on(&c, i / 4);
         assert_memory_equal(plain.memory, c.output.memory, plain.bytes);
-        conv_free_tensor(&plain);
+        test_array_free(&plain);
         conv_free(&c);
     }
 }

@@ -63,7 +63,8 @@ static void fill_values(device_array *t) {
     const bp_dtype dtype = t->host.dtype;
     for (int64_t i = 0; i < test_array_count(&t->host); i++) {
         static const double scales[] = {1, 15, 105, 750};
-        const uint64_t bits = (uint64_t)between(0, (INT64_C(1) << 53) - 1) << 11 ^ (uint64_t)between(0, 4095);
+        const uint64_t bits =
+            (uint64_t)test_array_between(0, (INT64_C(1) << 53) - 1) << 11 ^ (uint64_t)test_array_between(0, 4095);
         if (dtype < BP_F32) {
             const uint16_t all = (uint16_t)i;
             memcpy(host_at(t, i), &all, sizeof all);
@@ -73,7 +74,8 @@ static void fill_values(device_array *t) {
             const size_t size = bp_dtype_size(dtype);
             memcpy(host_at(t, i), (const char *)&bits + (8 - size), size);
         } else {
-            set_number(dtype, host_at(t, i), (long double)(uniform() * scales[between(0, dtype == BP_F64 ? 3 : 2)]));
+            set_number(dtype, host_at(t, i),
+                       (long double)(test_array_uniform() * scales[test_array_between(0, dtype == BP_F64 ? 3 : 2)]));
         }
     }
     device_array_send(t);
@@ -123,7 +125,7 @@ static void test_integers(void **state) {
         device_array_make(&x, dtype, 3, I64(5, 1, 17), (test_layout)(i / 6), 0);
         device_array_make(&y, dtype, 3, I64(5, 1, 17), (test_layout)(i / 6), 0);
         for (int64_t e = 0; e < 85; e++) {
-            test_array_set_i64(&x.host, e, e == 3 ? least : e == 4 ? -1 - least : between(-100, 100));
+            test_array_set_i64(&x.host, e, e == 3 ? least : e == 4 ? -1 - least : test_array_between(-100, 100));
         }
         device_array_send(&x);
         device_array_send(&y);
@@ -161,11 +163,11 @@ static void check_binary(bp_binary_kind kind, bp_dtype dtype, int number) {
     for (int i = 0; i < 2; i++) {
         for (int64_t e = 0; e < 480; e++) {
             static const double specials[] = {0, NAN, INFINITY, -INFINITY, 1e-40};
-            const bool special = is_floating(dtype) && between(0, 9) == 0;
+            const bool special = is_floating(dtype) && test_array_between(0, 9) == 0;
             set_number(dtype, host_at(inputs[i], e),
-                       special              ? (long double)specials[between(0, 4)]
-                       : is_floating(dtype) ? (long double)uniform() * 3
-                                            : (long double)between(-70000, 70000));
+                       special              ? (long double)specials[test_array_between(0, 4)]
+                       : is_floating(dtype) ? (long double)test_array_uniform() * 3
+                                            : (long double)test_array_between(-70000, 70000));
         }
         device_array_send(inputs[i]);
     }
@@ -240,13 +242,14 @@ static void set_for_conversion(device_array *t, int64_t index) {
         INFINITY, -INFINITY, 3e9L, -3e9L,  1e19L, -1e19L, 33554433, 4097,  0x1.0010008p20L, 0x1.00100001p20L};
     const bp_dtype dtype = t->host.dtype;
     const int64_t count = (int64_t)(sizeof specials / sizeof *specials);
-    int64_t whole = between(INT64_MIN / 4, INT64_MAX / 4) >> between(0, 60);
+    int64_t whole = test_array_between(INT64_MIN / 4, INT64_MAX / 4) >> test_array_between(0, 60);
     if (dtype == BP_BOOL) {
-        whole = between(0, 1);
+        whole = test_array_between(0, 1);
     }
     if (is_floating(dtype)) {
-        const long double x =
-            index < count ? specials[index] : (long double)uniform() * ldexpl(1, (int)between(-30, 66));
+        const long double x = index < count
+                                  ? specials[index]
+                                  : (long double)test_array_uniform() * ldexpl(1, (int)test_array_between(-30, 66));
         set_number(dtype, host_at(t, index), x);
     } else {
         memcpy(host_at(t, index), &whole, bp_dtype_size(dtype));
@@ -304,7 +307,7 @@ static void test_copies(void **state) {
         device_array_make(&y, types[i % 5], 3, I64(3, 70, 45), TEST_PERMUTED, 0);
         for (int64_t e = 0; e < 3 * 70 * 45; e++) {
             for (size_t byte = 0; byte < size; byte++) {
-                host_at(&x, e)[byte] = (char)between(0, 255);
+                host_at(&x, e)[byte] = (char)test_array_between(0, 255);
             }
         }
         device_array_send(&x);
@@ -330,7 +333,7 @@ static void check_sizes(int ndim, const int64_t *shape, test_layout order) {
     device_array_make(&sum, BP_I32, ndim, shape, order, 0);
     const int64_t count = test_array_count(&x.host);
     for (int64_t e = 0; e < count; e++) {
-        test_array_set_i64(&row.host, e, between(-1000, 1000));
+        test_array_set_i64(&row.host, e, test_array_between(-1000, 1000));
     }
     device_array_fill(&x);
     device_array_send(&row);
@@ -381,7 +384,7 @@ static void check_transposed(bp_dtype dtype, int64_t rows, int64_t columns) {
     turned.strides = (int64_t[]){strides[0], strides[1], strides[3], strides[2]};
     for (int64_t e = 0; e < 6 * rows * columns; e++) {
         for (size_t byte = 0; byte < size; byte++) {
-            host_at(&x, e)[byte] = (char)between(0, 255);
+            host_at(&x, e)[byte] = (char)test_array_between(0, 255);
         }
     }
     device_array_send(&x);
@@ -443,7 +446,7 @@ static void test_far(void **state) {
 static void make_indices(device_array *t, bp_dtype dtype, int ndim, const int64_t *shape, int64_t size) {
     device_array_make(t, dtype, ndim, shape, TEST_GAPS, 0);
     for (int64_t i = 0; i < test_array_count(&t->host); i++) {
-        test_array_set_i64(&t->host, i, between(0, size - 1));
+        test_array_set_i64(&t->host, i, test_array_between(0, size - 1));
     }
     device_array_send(t);
 }
@@ -496,7 +499,7 @@ static void test_wrong_index(void **state) {
         make_indices(&indices, i & 1 ? BP_I32 : BP_I64, 1, I64(500), 7);
         device_array_make(&y, BP_F32, 2, I64(500, 3), TEST_COMPACT, 0);
         device_array_fill(&y);
-        test_array_set_i64(&indices.host, between(0, 499), wrong[i / 2]);
+        test_array_set_i64(&indices.host, test_array_between(0, 499), wrong[i / 2]);
         device_array_send(&indices);
         assert_ok(bp_queue_current(&queue, test_device));
         assert_ok(bp_queue_wait(queue));

@@ -3,6 +3,7 @@
 #define BP_TESTS_INTERRUPT_WORKS_H
 
 #include "backplane.h"
+#include "support/arrays.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -39,11 +40,9 @@ struct work {
 };
 
 static void fill(tensor *t, bp_dtype dtype) {
-    static uint64_t state = 815;
     const bool single = dtype == BP_F32 || dtype == BP_C64;
     for (size_t i = 0; i < t->bytes / (single ? 4 : 8); i++) {
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        const double x = (double)(int64_t)(state >> 11) / 0x1p52 - 1;
+        const double x = test_array_uniform();
         if (single) {
             ((float *)(void *)t->memory)[i] = (float)x;
         } else {

@@ -1,8 +1,8 @@
-/* reference.h - tensors of any layout between guard elements, and the error of a product by the reference. */
+/* reference.h - tensors of certain layouts, and the error of a product by the reference. */
 #ifndef BP_TESTS_REFERENCE_H
 #define BP_TESTS_REFERENCE_H
 
-#include "backplane.h"
+#include "support/arrays.h"
 
 #include <complex.h>
 #include <stdbool.h>
@@ -11,24 +11,20 @@
 #define CMPLXL(re, im) __builtin_complex((long double)(re), (long double)(im))
 #endif
 
-/* A tensor in separate memory, with guard elements around it. */
+/* A tensor in separate memory, whose first element is at an offset, and a copy of it. */
 typedef struct test_tensor {
     bp_view view;
-    unsigned char *block;  /* the whole memory */
-    unsigned char *before; /* a copy of it, to detect changes */
-    size_t bytes;
+    test_array array, before;
 } test_tensor;
 
 typedef enum test_order { ROW_MAJOR, COLUMN_MAJOR, PADDED, REVERSED, EVERY_OTHER, ORDERS } test_order;
 
-/* Makes random elements in (-1, 1), surrounded by NaN. The stride of a dimension of size 0 or 1 is unusual on purpose.
- */
+/* Makes random elements in (-1, 1). The stride of a dimension of size 0 or 1 is unusual on purpose. */
 void test_tensor_new(test_tensor *t, bp_dtype dtype, int ndim, const int64_t *shape, test_order order, unsigned *seed);
 void test_tensor_free(test_tensor *t);
-void test_tensor_snapshot(test_tensor *t);
 
-/* Returns whether the bytes outside the tensor's elements equal the snapshot. */
-bool test_tensor_guards_hold(const test_tensor *t);
+/* Fails the test if bytes outside the tensor's elements were written. */
+void test_tensor_check_guards(const test_tensor *t);
 
 long double complex test_get(const DLTensor *t, const int64_t *index);
 void test_set(DLTensor *t, const int64_t *index, long double complex value);

@@ -1,12 +1,14 @@
 /* support_results.c - implements linalg_results.h. */
 #include "ops/linalg_results.h"
 
+#include "support/linalg.h"
+#include "support/results.h"
+
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -31,54 +33,88 @@ bool test_regular(test_kind k) {
            k == TEST_CLUSTERED;
 }
 
-static void shape_matrix(dense *m, test_kind k, bp_dtype dtype) {
-    double huge = test_single(dtype) ? 1e15 : 1e120;
-    for (int i = 0; i < m->rows; i++) {
-        for (int j = 0; j < m->columns; j++) {
-            long double complex *x = &m->at[i][j];
-            *x = k == TEST_GRADED      ? *x * powl(10.0L, -(i + j) / 4.0L)
-                 : k == TEST_DEFICIENT ? (i < 2 ? *x : m->at[i % 2][j] * (i + 1)) /* rank 2 */
-                 : k == TEST_HILBERT   ? 1.0L / (i + j + 1)
-                 : k == TEST_HUGE      ? (*x + (i == j ? 2 : 0)) * huge
-                 : k == TEST_TINY      ? (*x + (i == j ? 2 : 0)) / huge
-                 : k == TEST_DEFECTIVE ? (i == j       ? 2
-                                          : j == i + 1 ? 1
-                                                       : 0)
-                 : k == TEST_CLUSTERED ? (i == j ? 1 : 0) + *x * 1e-4L
-                 : k == TEST_ZERO      ? 0
-                                       : *x + (i == j ? 2 : 0); /* well-conditioned */
-        }
-    }
+static void index_of(const DLTensor *t, int core, int64_t item, int64_t i, int64_t j, int64_t index[3]) {
+    const int batch = t->ndim - core;
+    index[0] = t->shape[0] > 1 ? item : 0;
+    index[batch] = i;
+    index[batch + (core > 1)] = core > 1 ? j : core > 0 ? i : index[batch];
 }
 
-static void shape_input(test_call *c, int index, test_kind k) {
-    DLTensor *t = test_operand(c, index);
-    int64_t items = t->ndim > 2 ? t->shape[0] : 1;
-    for (int64_t item = 0; item < items; item++) {
-        dense m;
-        dense_load(&m, t, 2, item);
-        shape_matrix(&m, k, bp_dtype_from_dlpack(t->dtype));
-        dense_store(&m, t, 2, item);
+long double complex test_element(test_call *c, int operand, int core, int64_t item, int64_t i, int64_t j) {
+    int64_t index[4];
+    index_of(test_operand(c, operand), core, item, i, j, index);
+    return test_get(test_operand(c, operand), index);
+}
+
+static void set_element(test_call *c, int operand, int64_t item, int64_t i, int64_t j, long double complex value) {
+    int64_t index[4];
+    index_of(test_operand(c, operand), 2, item, i, j, index);
+    test_set(test_operand(c, operand), index, value);
+}
+
+static int64_t size_of(test_call *c, int operand, int from_the_end) {
+    const DLTensor *t = test_operand(c, operand);
+    return t->shape[t->ndim - from_the_end];
+}
+
+static void shape_input(test_call *c, int operand, test_kind k, bp_dtype dtype) {
+    const int64_t m = size_of(c, operand, 2), n = size_of(c, operand, 1);
+    const double huge = test_single(dtype) ? 1e15 : 1e120;
+    for (int64_t at = 0; at < 2 * m * n; at++) {
+        const int64_t item = at / m / n, i = at / n % m, j = at % n;
+        const long double complex x = test_element(c, operand, 2, item, i, j);
+        long double complex made = x + (i == j ? 2 : 0); /* well-conditioned */
+        switch (k) {
+        case TEST_GRADED:
+            made = x * powl(10.0L, (long double)-(i + j) / 4.0L);
+            break;
+        case TEST_DEFICIENT: /* rank 2 */
+            made = i < 2 ? x : test_element(c, operand, 2, item, i % 2, j) * (i + 1);
+            break;
+        case TEST_HILBERT:
+            made = 1.0L / (long double)(i + j + 1);
+            break;
+        case TEST_HUGE:
+            made *= huge;
+            break;
+        case TEST_TINY:
+            made /= huge;
+            break;
+        case TEST_DEFECTIVE:
+            made = i == j ? 2 : j == i + 1 ? 1 : 0;
+            break;
+        case TEST_CLUSTERED:
+            made = (i == j ? 1 : 0) + x * 1e-4L;
+            break;
+        case TEST_ZERO:
+            made = 0;
+            break;
+        default:
+            break;
+        }
+        set_element(c, operand, item, i, j, made);
     }
 }
 
 /* M + M^H, or M M^H + I. */
-void test_make_hermitian(test_call *c, int index, bool definite) {
-    DLTensor *t = test_operand(c, index);
-    int64_t items = t->ndim > 2 ? t->shape[0] : 1;
-    for (int64_t item = 0; item < items; item++) {
-        dense m, h;
-        dense_load(&m, t, 2, item);
-        dense_adjoint(&h, &m);
-        if (definite) {
-            dense_product(&m, &m, &h);
-        }
-        for (int i = 0; i < m.rows; i++) {
-            for (int j = 0; j < m.rows; j++) {
-                m.at[i][j] += definite ? (i == j) : h.at[i][j];
+void test_make_hermitian(test_call *c, int operand, bool definite) {
+    enum { MOST = 16 };
+    const int64_t n = size_of(c, operand, 1);
+    long double complex made[MOST][MOST];
+    assert_true(n <= MOST);
+    for (int64_t item = 0; item < 2; item++) {
+        for (int64_t at = 0; at < n * n; at++) {
+            const int64_t i = at / n, j = at % n;
+            made[i][j] = definite
+                             ? (i == j)
+                             : test_element(c, operand, 2, item, i, j) + conjl(test_element(c, operand, 2, item, j, i));
+            for (int64_t l = 0; l < n && definite; l++) {
+                made[i][j] += test_element(c, operand, 2, item, i, l) * conjl(test_element(c, operand, 2, item, j, l));
             }
         }
-        dense_store(&m, t, 2, item);
+        for (int64_t at = 0; at < n * n; at++) {
+            set_element(c, operand, item, at / n, at % n, made[at / n][at % n]);
+        }
     }
 }
 
@@ -100,30 +136,41 @@ void test_at_most(const char *what, long double error, long double size, int n, 
     }
 }
 
-void test_same(const char *what, const dense *got, const dense *want, long double size, bp_dtype dtype) {
-    int n = got->rows > got->columns ? got->rows : got->columns;
-    test_at_most(what, dense_distance(got, want), size, n, dtype, 30);
-}
-
-void test_unitary(const char *what, const dense *q, bp_dtype dtype) {
-    dense h, product, identity;
-    dense_adjoint(&h, q);
-    dense_product(&product, &h, q);
-    dense_identity(&identity, q->columns);
-    test_same(what, &product, &identity, 1 + q->columns, dtype);
-}
-
-bool test_triangular(const dense *m, bool upper) {
-    dense cleared = *m;
-    dense_triangle(&cleared, upper, false);
-    return dense_distance(m, &cleared) == 0;
+void test_triangular(test_call *c, int operand, bool upper) {
+    const int64_t m = size_of(c, operand, 2), n = size_of(c, operand, 1);
+    for (int64_t at = 0; at < 2 * m * n; at++) {
+        const int64_t i = at / n % m, j = at % n;
+        assert_true((upper ? i <= j : i >= j) || test_element(c, operand, 2, at / m / n, i, j) == 0);
+    }
 }
 
 void test_current(const test_call *c) {
     current = c;
 }
 
-/* Runs a call. Returns false if the library under test does not offer it. */
+/* The errors of norms and condition numbers are below the bound of the reference. */
+static double part_of(const bp_linalg_call *call) {
+    const int64_t *shape = call->input[0]->shape + call->input[0]->ndim - 2;
+    const double m = (double)shape[0], n = (double)shape[1];
+    const double most = call->op == BP_OP_MATRIX_NORM ? m + n + 4 : n + 4;
+    return call->op == BP_OP_MATRIX_NORM || call->op == BP_OP_COND ? fmin(1, most / 3 / fmax(m, n)) : 1;
+}
+
+static void check_results(const test_call *c, test_kind k) {
+    char text[768];
+    bp_plan_info info = {.struct_size = sizeof info};
+    bp_last_plan(&info);
+    snprintf(text, sizeof text, "%s of %s matrix, %s, on %s (%s)", bp_op_name(c->call.op), kind_names[k],
+             bp_dtype_name(bp_dtype_from_dlpack(c->call.input[0]->dtype)), setting, info.library);
+    if (reference_linalg_equations(&c->call) || reference_linalg_is_spectrum(&c->call)) {
+        test_check_equations(&c->call, 1, text);
+    } else if (test_regular(k) || (c->call.op != BP_OP_DET && c->call.op != BP_OP_SLOGDET)) {
+        reference_results made;
+        test_linalg_values(&made, &c->call, 0);
+        test_check_results_within(&made, part_of(&c->call), text);
+    }
+}
+
 bool test_run_call(test_call *c, test_kind k) {
     test_current(c);
     current_kind = k;
@@ -138,8 +185,11 @@ bool test_run_call(test_call *c, test_kind k) {
     }
     ran++;
     for (int i = 0; i < BP_LINALG_OPERANDS; i++) {
-        assert_true(!c->made[i] || test_tensor_guards_hold(&c->tensor[i]));
+        if (c->made[i]) {
+            test_tensor_check_guards(&c->tensor[i]);
+        }
     }
+    check_results(c, k);
     return true;
 }
 
@@ -153,7 +203,7 @@ test_order test_next_order(void) {
 void test_start(test_call *c, bp_op op, bp_dtype dtype, test_kind k, int64_t m, int64_t n, int64_t sides) {
     test_call_start(c, op);
     test_call_input(c, 0, dtype, TEST_SHAPE(2, m, n), test_next_order());
-    shape_input(c, 0, k);
+    shape_input(c, 0, k, dtype);
     if (sides >= 0) {
         test_call_input(c, 1, dtype, TEST_SHAPE(m, sides), test_next_order()); /* the same B for both items */
     }

@@ -2,6 +2,7 @@
  * field, and each again in a new thread, which knows no call. Status, message and all memory must be equal: otherwise
  * two calls have one key, or a call that must be refused found the plan of another one. */
 #include "backplane.h"
+#include "support/arrays.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -42,15 +43,11 @@ typedef struct random_call {
     char text[16];
 } random_call;
 
-static uint64_t state_of_random = 88172645463325252u;
 static _Alignas(64) char memory[MEMORY], before[MEMORY], after[MEMORY];
 static size_t next_place;
 
 static unsigned below(unsigned most) {
-    state_of_random ^= state_of_random << 13;
-    state_of_random ^= state_of_random >> 7;
-    state_of_random ^= state_of_random << 17;
-    return (unsigned)((state_of_random >> 20) % most);
+    return (unsigned)test_array_between(0, (int64_t)most - 1);
 }
 
 /* ---- Tensors ---- */

@@ -3,7 +3,7 @@
 #include "backplane.h"
 #include "ops/linalg/linalg.h"
 #include "support/named.h"
-#include "support/strided.h"
+#include "support/arrays.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -557,7 +557,7 @@ static void each_call_was_checked(void **state) {
 static int fill(void **state) {
     (void)state;
     for (int i = 0; i < 4 * 32; i++) {
-        in[i / 32][i % 32] = strided_number();
+        in[i / 32][i % 32] = test_array_uniform();
     }
     return 0;
 }

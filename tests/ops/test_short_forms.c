@@ -1,6 +1,7 @@
 /* test_short_forms.c - tests that layers in one line, such as bp_linear(), give the bits of the calls that take a
  * struct, and refuse what these refuse. */
 #include "backplane.h"
+#include "support/arrays.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,11 +20,10 @@ enum { MOST = 2 * 6 * 9 * 9 };
 static double memory[6][MOST], got[MOST], want[MOST];
 
 static void fill(void) {
-    uint64_t state = 97;
+    test_array_random = 97;
     for (int i = 0; i < 6; i++) {
         for (int j = 0; j < MOST; j++) {
-            state = state * 6364136223846793005u + 1442695040888963407u;
-            memory[i][j] = (double)(int64_t)(state >> 11) / 0x1p52 - 1 + (i == 2 ? 2.5 : 0); /* 2: variances */
+            memory[i][j] = test_array_uniform() + (i == 2 ? 2.5 : 0); /* 2: variances */
         }
     }
 }

@@ -4,6 +4,7 @@
  * Also run under ThreadSanitizer. Also checks that results of the native provider are bitwise equal for all thread
  * counts. */
 #include "backplane.h"
+#include "support/arrays.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -115,15 +116,13 @@ static void native_results_do_not_depend_on_threads(void **state) {
         assert_int_equal(bp_tensor_new(&a, dtypes[t], 2, (const int64_t[]){M, K}), BP_OK);
         assert_int_equal(bp_tensor_new(&b, dtypes[t], 2, (const int64_t[]){K, C}), BP_OK);
         size_t size = bp_dtype_size(dtypes[t]);
-        unsigned seed = 3;
+        test_array_random = 3;
         for (size_t i = 0; i < (size_t)M * K * size / 2; i++) {
-            seed = seed * 1664525u + 1013904223u;
             /* Exponents near the exponent of one, in the upper half of every floating type. */
-            ((uint16_t *)a->dl_tensor.data)[i] = (uint16_t)((seed >> 16 & 0x87ff) | 0x3800);
+            ((uint16_t *)a->dl_tensor.data)[i] = (uint16_t)((test_array_next() & 0x87ff) | 0x3800);
         }
         for (size_t i = 0; i < (size_t)K * C * size / 2; i++) {
-            seed = seed * 1664525u + 1013904223u;
-            ((uint16_t *)b->dl_tensor.data)[i] = (uint16_t)((seed >> 16 & 0x87ff) | 0x3800);
+            ((uint16_t *)b->dl_tensor.data)[i] = (uint16_t)((test_array_next() & 0x87ff) | 0x3800);
         }
         for (int i = 0; i < 4; i++) {
             bp_scope *scope, *inner;

@@ -1,6 +1,9 @@
 /* test_vector_products.c - checks vector norms, vecdot, multi_dot and matrix_power against plain loops in long double.
  */
 #include "backplane.h"
+#include "support/arrays.h"
+#include "support/linalg.h"
+#include "support/results.h"
 
 #include <complex.h>
 #include <float.h>
@@ -16,13 +19,6 @@
 #include <cmocka.h>
 
 typedef long double complex number;
-
-static uint32_t seed = 1;
-
-static double draw(void) {
-    seed = seed * 1664525u + 1013904223u;
-    return (double)(seed >> 8) / (1 << 23) - 1;
-}
 
 static void set(bp_dtype dtype, void *at, int64_t i, double re, double im) {
     switch (dtype) {
@@ -42,37 +38,14 @@ static void set(bp_dtype dtype, void *at, int64_t i, double re, double im) {
     }
 }
 
-static number get(bp_dtype dtype, const void *at, int64_t i) {
-    switch (dtype) {
-    case BP_F32:
-        return ((const float *)at)[i];
-    case BP_F64:
-        return ((const double *)at)[i];
-    case BP_C64:
-        return ((const float *)at)[2 * i] + ((const float *)at)[2 * i + 1] * (number)I;
-    default:
-        return ((const double *)at)[2 * i] + ((const double *)at)[2 * i + 1] * (number)I;
-    }
-}
-
 static bp_dtype real_of(bp_dtype dtype) {
     return dtype == BP_C64 ? BP_F32 : dtype == BP_C128 ? BP_F64 : dtype;
 }
 
-static long double tolerance(bp_dtype dtype) {
-    return real_of(dtype) == BP_F32 ? 64 * (long double)FLT_EPSILON : 64 * (long double)DBL_EPSILON;
-}
-
 static void draw_all(bp_dtype dtype, void *at, int64_t count) {
     for (int64_t i = 0; i < count; i++) {
-        const double re = draw(), im = draw();
+        const double re = test_array_uniform(), im = test_array_uniform();
         set(dtype, at, i, re, im);
-    }
-}
-
-static void near(number got, number want, long double size, bp_dtype dtype) {
-    if (!(cabsl(got - want) <= tolerance(dtype) * (size > 0 ? size : 1))) {
-        fail_msg("%Lg%+Lgi in place of %Lg%+Lgi", creall(got), cimagl(got), creall(want), cimagl(want));
     }
 }
 
@@ -83,18 +56,6 @@ static void near(number got, number want, long double size, bp_dtype dtype) {
 static const double orders[] = {2, 1, 0, (double)INFINITY, -(double)INFINITY, 3, 0.5, -1, -2.5};
 #define ORDERS (int)(sizeof orders / sizeof *orders)
 
-/* Adds |x| to a norm on its way. */
-static long double joined(long double so_far, long double x, double order, bool first) {
-    if (isinf(order)) {
-        return first || (order > 0 ? x > so_far : x < so_far) ? x : so_far;
-    }
-    return so_far + (order == 0 ? x != 0 : powl(x, (long double)order));
-}
-
-static long double ended(long double sum, double order) {
-    return isinf(order) || order == 0 ? sum : powl(sum, 1 / (long double)order);
-}
-
 enum { P = 3, Q = 4, R = 5 };
 
 /* Reduces the dimensions with a bit in `reduced`, of a tensor of P x Q x R with these strides. */
@@ -102,7 +63,7 @@ static void norms_of(bp_dtype dtype, const int64_t *strides, const void *memory,
                      int keepdim) {
     const int64_t shape[] = {P, Q, R};
     int dims[3], count = 0, kept_ndim = 0;
-    int64_t kept_shape[3], out_stride[3] = {0}, elements = 1;
+    int64_t kept_shape[3];
     for (int d = 0; d < 3; d++) {
         if (reduced >> d & 1) {
             dims[count++] = d % 2 ? d : d - 3; /* from either end */
@@ -111,38 +72,30 @@ static void norms_of(bp_dtype dtype, const int64_t *strides, const void *memory,
             kept_shape[kept_ndim++] = reduced >> d & 1 ? 1 : shape[d];
         }
     }
-    for (int d = 2; d >= 0; d--) {
-        if (!(reduced >> d & 1)) {
-            out_stride[d] = elements;
-            elements *= shape[d];
-        }
-    }
     const size_t element = bp_dtype_size(dtype);
     bp_view a, out;
     char result[P * Q * R * 8];
     assert_int_equal(bp_view_init(&a, (char *)(uintptr_t)memory + first * (int64_t)element, dtype, 3, shape, strides),
                      BP_OK);
     assert_int_equal(bp_view_init(&out, result, real_of(dtype), kept_ndim, kept_shape, NULL), BP_OK);
+    const bool all = reduced == 7;
     for (int o = 0; o < ORDERS; o++) {
-        long double want[P * Q * R] = {0};
-        bool begun[P * Q * R] = {false};
-        for (int64_t i = 0; i < P * Q * R; i++) {
-            const int64_t at[] = {i / (Q * R), i / R % Q, i % R};
-            const int64_t to = at[0] * out_stride[0] + at[1] * out_stride[1] + at[2] * out_stride[2];
-            const int64_t from = first + at[0] * strides[0] + at[1] * strides[1] + at[2] * strides[2];
-            want[to] = joined(want[to], cabsl(get(dtype, memory, from)), orders[o], !begun[to]);
-            begun[to] = true;
-        }
+        const bp_linalg_call call = {.struct_size = sizeof call,
+                                     .op = BP_OP_VECTOR_NORM,
+                                     .mode = BP_NORM_P,
+                                     .order = orders[o],
+                                     .axis_count = all ? 0 : count,
+                                     .axes = all ? NULL : dims,
+                                     .keep = keepdim};
+        reference_results made;
+        assert_int_equal(reference_of_vector_norm(&made, &call, &a.tensor, &out.tensor), BP_OK);
         for (int again = 0; again < 2; again++) { /* the second call comes from the thread cache */
             memset(result, 0x55, sizeof result);
-            const bool all = reduced == 7;
-            assert_int_equal(
-                bp_vector_norm(&a.tensor, orders[o], all ? 0 : count, all ? NULL : dims, keepdim, &out.tensor), BP_OK);
-            for (int64_t i = 0; i < elements; i++) {
-                const long double expected = ended(want[i], orders[o]);
-                near(get(real_of(dtype), result, i), expected, expected, dtype);
-            }
+            assert_int_equal(bp_vector_norm(&a.tensor, orders[o], call.axis_count, call.axes, keepdim, &out.tensor),
+                             BP_OK);
+            test_compare_results(&made, 1, bp_dtype_name(dtype));
         }
+        reference_results_free(&made);
     }
 }
 
@@ -324,15 +277,11 @@ static void dots_broadcast_and_conjugate(void **unused) {
         bp_view_init(&y, b, dtype, 2, (const int64_t[]){4, 5}, (const int64_t[]){1, 4}); /* transposed */
         bp_view_init(&out, c, dtype, 2, (const int64_t[]){3, 4}, NULL);
         for (int dim = -1; dim <= 2; dim += 3) {
+            reference_results made;
             memset(c, 0x55, sizeof c);
+            assert_int_equal(reference_of_vecdot(&made, dim, &x.tensor, &y.tensor, &out.tensor), BP_OK);
             assert_int_equal(bp_vecdot(&x.tensor, &y.tensor, dim, &out.tensor), BP_OK);
-            for (int i = 0; i < 12; i++) {
-                number want = 0;
-                for (int k = 0; k < 5; k++) {
-                    want += conjl(get(dtype, a, i / 4 * 5 + k)) * get(dtype, b, i % 4 + 4 * k);
-                }
-                near(get(dtype, c, i), want, 5, dtype);
-            }
+            test_check_results(&made, bp_dtype_name(dtype));
         }
         int ndim;
         int64_t shape[BP_MAX_NDIM];
@@ -342,7 +291,7 @@ static void dots_broadcast_and_conjugate(void **unused) {
         bp_view_init(&x, a, dtype, 1, (const int64_t[]){0}, NULL);
         bp_view_init(&out, c, dtype, 0, NULL, NULL);
         assert_int_equal(bp_vecdot(&x.tensor, &x.tensor, 0, &out.tensor), BP_OK);
-        near(get(dtype, c, 0), 0, 1, dtype);
+        assert_memory_equal(c, (const char[16]){0}, bp_dtype_size(dtype));
     }
 }
 
@@ -384,7 +333,7 @@ static void chains_of_products(void **unused) {
                 char memory[MOST][7 * 7 * 16], result[7 * 7 * 16];
                 bp_view view[MOST], out;
                 const DLTensor *operands[MOST];
-                number left[49], next[49];
+                reference_results made;
                 int64_t rows = vectors & 1 ? 1 : sizes[0];
                 for (int i = 0; i < count; i++) {
                     const int64_t m = i == 0 ? rows : sizes[i % 8];
@@ -394,28 +343,15 @@ static void chains_of_products(void **unused) {
                     const bool row = i == 0 && vectors & 1, column = i == count - 1 && vectors & 2;
                     bp_view_init(&view[i], memory[i], dtype, row || column ? 1 : 2, row ? shape + 1 : shape, NULL);
                     operands[i] = &view[i].tensor;
-                    for (int64_t r = 0; r < rows; r++) {
-                        for (int64_t c = 0; c < n; c++) {
-                            next[r * n + c] = i == 0 ? get(dtype, memory[0], r * n + c) : 0;
-                            for (int64_t k = 0; i > 0 && k < m; k++) {
-                                next[r * n + c] += left[r * m + k] * get(dtype, memory[i], k * n + c);
-                            }
-                        }
-                    }
-                    memcpy(left, next, sizeof left);
                 }
                 int ndim;
-                int64_t shape[BP_MAX_NDIM], elements = 1;
+                int64_t shape[BP_MAX_NDIM];
                 assert_int_equal(bp_multi_dot_shape(count, operands, &ndim, shape), BP_OK);
                 assert_int_equal(ndim, 2 - (vectors & 1) - (vectors >> 1));
                 bp_view_init(&out, result, dtype, ndim, shape, NULL);
+                assert_int_equal(reference_of_multi_dot(&made, count, operands, &out.tensor), BP_OK);
                 assert_int_equal(bp_multi_dot(count, operands, &out.tensor), BP_OK);
-                for (int d = 0; d < ndim; d++) {
-                    elements *= shape[d];
-                }
-                for (int64_t i = 0; i < elements; i++) {
-                    near(get(dtype, result, i), left[i], powl(7, count), dtype);
-                }
+                test_check_results(&made, bp_dtype_name(dtype));
             }
         }
     }
@@ -455,51 +391,39 @@ static void chains_take_the_cheapest_order(void **unused) {
 
 enum { N = 4, ITEMS = 2 };
 
-static void multiply(const number *a, const number *b, number *to) {
-    for (int i = 0; i < N * N; i++) {
-        to[i] = 0;
-        for (int k = 0; k < N; k++) {
-            to[i] += a[i / N * N + k] * b[k * N + i % N];
-        }
-    }
-}
-
-/* By so many products; a negative power is checked by its product with the positive one. */
+/* A negative power is the inverse of the positive one. */
 static void powers_of_matrices(void **unused) {
     (void)unused;
-    static const int64_t powers[] = {0, 1, 2, 3, 4, 5, 7, 10, -1, -2, -5};
+    static const int64_t powers[] = {1, 2, 3, 4, 5, 7, 10};
     EACH_DTYPE(dtype) {
-        char memory[ITEMS * N * N * 16], result[ITEMS * N * N * 16];
-        bp_view a, out;
+        char memory[ITEMS * N * N * 16], result[3][ITEMS * N * N * 16];
+        const int64_t shape[] = {ITEMS, N, N};
+        bp_view a, out[3], identity;
+        double ones[N * N] = {0};
         draw_all(dtype, memory, ITEMS * N * N);
         for (int i = 0; i < ITEMS * N; i++) { /* far from singular */
             set(dtype, memory, i / N * N * N + i % N * (N + 1), 3, 1);
+            ones[i % N * (N + 1)] = 1;
         }
-        bp_view_init(&a, memory, dtype, 3, (const int64_t[]){ITEMS, N, N}, (const int64_t[]){N * N, 1, N});
-        bp_view_init(&out, result, dtype, 3, (const int64_t[]){ITEMS, N, N}, NULL);
+        bp_view_init(&a, memory, dtype, 3, shape, (const int64_t[]){N * N, 1, N});
+        memset(result, 0x55, sizeof result);
+        for (int i = 0; i < 3; i++) {
+            bp_view_init(&out[i], result[i], dtype, 3, shape, NULL);
+        }
         for (size_t p = 0; p < sizeof powers / sizeof *powers; p++) {
-            memset(result, 0x55, sizeof result);
-            assert_int_equal(bp_matrix_power(&a.tensor, powers[p], &out.tensor), BP_OK);
-            for (int item = 0; item < ITEMS; item++) {
-                number base[N * N], power[N * N] = {0}, got[N * N], next[N * N];
-                for (int i = 0; i < N * N; i++) {
-                    base[i] = get(dtype, memory, item * N * N + i % N * N + i / N);
-                    got[i] = get(dtype, result, item * N * N + i);
-                    power[i] = i % (N + 1) == 0;
-                }
-                for (int64_t n = 0; n < llabs(powers[p]); n++) {
-                    multiply(power, base, next);
-                    memcpy(power, next, sizeof power);
-                }
-                if (powers[p] < 0) {
-                    multiply(power, got, next);
-                }
-                for (int i = 0; i < N * N; i++) {
-                    const long double size = powl(8, (long double)llabs(powers[p]));
-                    near(powers[p] < 0 ? next[i] : got[i], powers[p] < 0 ? i % (N + 1) == 0 : power[i], size, dtype);
-                }
-            }
+            reference_results made;
+            const bp_linalg_call inverse = {
+                .struct_size = sizeof inverse, .op = BP_OP_INV, .input = {&out[0].tensor}, .output = {&out[1].tensor}};
+            assert_int_equal(reference_of_matrix_power(&made, &a.tensor, powers[p], &out[0].tensor), BP_OK);
+            assert_int_equal(bp_matrix_power(&a.tensor, powers[p], &out[0].tensor), BP_OK);
+            test_check_results(&made, bp_dtype_name(dtype));
+            assert_int_equal(bp_matrix_power(&a.tensor, -powers[p], &out[1].tensor), BP_OK);
+            test_check_equations(&inverse, 1, bp_dtype_name(dtype));
         }
+        assert_int_equal(bp_matrix_power(&a.tensor, 0, &out[0].tensor), BP_OK);
+        bp_view_init(&identity, ones, BP_F64, 3, shape, (const int64_t[]){0, N, 1});
+        assert_int_equal(bp_tensor_copy(&out[2].tensor, &identity.tensor), BP_OK);
+        assert_memory_equal(result[0], result[2], (size_t)(ITEMS * N * N) * bp_dtype_size(dtype));
     }
 }
 

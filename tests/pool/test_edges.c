@@ -63,14 +63,14 @@ static void set(pool_case *c, int number, int kernel, int stride, int dilation, 
                              .exclude_padding = average && number / 16 % 2};
 }
 
-static void widths_of(pool_layout layout) {
+static void widths_of(test_layout layout) {
     int number = 0;
     for (int width = 1; width <= WIDTHS; width++) {
         for (int kernel = 1; kernel <= 5; kernel++) {
             for (int stride = 1; stride <= 3; stride++) {
                 for (int padding = 0; padding <= 2; padding++, number++) {
                     const int dilation = 1 + number % 3;
-                    const bool channels = layout == POOL_CHANNELS_LAST;
+                    const bool channels = layout == TEST_CHANNELS_LAST;
                     const int64_t shape[] = {1, channels ? width : 2, 3, channels ? 5 : width};
                     pool_case c;
                     set(&c, number / 3 + width, kernel, stride, dilation, padding);
@@ -86,27 +86,27 @@ static void widths_of(pool_layout layout) {
 
 static void rows_of_positions(void **state) {
     (void)state;
-    pool_random_state = 48;
-    widths_of(POOL_COMPACT);
+    test_array_random = 48;
+    widths_of(TEST_COMPACT);
 }
 
 static void rows_with_gaps(void **state) {
     (void)state;
-    pool_random_state = 49;
-    widths_of(POOL_GAPS);
+    test_array_random = 49;
+    widths_of(TEST_GAPS);
 }
 
 /* The width is the number of channels. */
 static void vectors_of_channels(void **state) {
     (void)state;
-    pool_random_state = 50;
-    widths_of(POOL_CHANNELS_LAST);
+    test_array_random = 50;
+    widths_of(TEST_CHANNELS_LAST);
 }
 
 /* More taps than a run has in one list, and windows over all of a channel. */
 static void large_windows(void **state) {
     (void)state;
-    pool_random_state = 51;
+    test_array_random = 51;
     for (int i = 0; i < 64; i++) {
         const int kernel = i / 16 % 2 ? 12 : 9, size = i / 32 ? kernel : 21;
         const int64_t shape[] = {2, 19, size, size};
@@ -114,7 +114,7 @@ static void large_windows(void **state) {
         set(&c, i, kernel, 1 + i % 2, 1, i / 32 ? 0 : i % 4);
         c.kernel[0] = kernel;
         c.padding[0] = c.padding[1];
-        assert_true(pool_fill(&c, 4, shape, i / 2 % 2 ? POOL_CHANNELS_LAST : POOL_COMPACT,
+        assert_true(pool_fill(&c, 4, shape, i / 2 % 2 ? TEST_CHANNELS_LAST : TEST_COMPACT,
                               c.call.kind == BP_POOL_MAX && i % 3));
         run(&c, settings_of(i));
         pool_compare_output(&c);
@@ -128,15 +128,15 @@ static void special_values_at_each_place(void **state) {
     static const double specials[] = {(double)NAN, -INFINITY, INFINITY};
     const int64_t shape[] = {1, 17, 2, WIDTH};
     (void)state;
-    pool_random_state = 52;
+    test_array_random = 52;
     for (int place = 0; place < 2 * WIDTH; place++) {
         for (int i = 0; i < 24; i++) {
             pool_case c;
             set(&c, place + i, 3, 1 + i % 2, 1 + i / 2 % 2, 1);
-            const pool_layout layout = i % 3 ? POOL_COMPACT : POOL_CHANNELS_LAST;
+            const test_layout layout = i % 3 ? TEST_COMPACT : TEST_CHANNELS_LAST;
             assert_true(pool_fill(&c, 4, shape, layout, c.call.kind == BP_POOL_MAX && i / 4 % 2));
             for (int64_t channel = 0; channel < 17; channel += 3) {
-                pool_put(c.dtype, pool_element(&c.input, channel * 2 * WIDTH + place), specials[i % 3]);
+                test_array_set(&c.input, channel * 2 * WIDTH + place, specials[i % 3]);
             }
             run(&c, settings_of(i / 2));
             pool_compare_output(&c);
@@ -153,11 +153,11 @@ static void only_infinities(void **state) {
             const int64_t shape[] = {1, i / 4 ? width : 1, 2, i / 4 ? 4 : width};
             pool_case c;
             set(&c, i % 4, 3, 1 + width % 3, 1, 1);
-            if (!pool_fill(&c, 4, shape, i / 4 ? POOL_CHANNELS_LAST : POOL_COMPACT, true)) {
+            if (!pool_fill(&c, 4, shape, i / 4 ? TEST_CHANNELS_LAST : TEST_COMPACT, true)) {
                 continue;
             }
-            for (int64_t j = 0; j < pool_elements(&c.input); j++) {
-                pool_put(c.dtype, pool_element(&c.input, j), -INFINITY);
+            for (int64_t j = 0; j < test_array_count(&c.input); j++) {
+                test_array_set(&c.input, j, -INFINITY);
             }
             run(&c, settings_of(width));
             pool_compare_output(&c);

@@ -34,7 +34,7 @@ static void run(pool_case *c, const char *settings) {
 
 static void outputs_equal_the_reference(void **state) {
     (void)state;
-    pool_random_state = 42;
+    test_array_random = 42;
     for (int i = 0; i < cases(); i++) {
         pool_case c;
         const bp_pool_kind kind = i / DTYPES % 2 ? BP_POOL_AVERAGE : BP_POOL_MAX;
@@ -47,7 +47,7 @@ static void outputs_equal_the_reference(void **state) {
 
 static void gradients_equal_the_reference(void **state) {
     (void)state;
-    pool_random_state = 43;
+    test_array_random = 43;
     for (int i = 0; i < cases(); i++) {
         pool_case c;
         pool_begin(&c, dtypes[i % DTYPES], i / DTYPES % 2 ? BP_POOL_AVERAGE : BP_POOL_MAX, false);
@@ -66,7 +66,7 @@ static void gradients_equal_the_reference(void **state) {
 static void threads_do_not_change_bits(void **state) {
     (void)state;
     static const char *const settings[] = {"num_threads=2", "num_threads=3", "num_threads=7"};
-    pool_random_state = 44;
+    test_array_random = 44;
     for (int i = 0; i < 24; i++) {
         pool_case c;
         const bool max = i % 2;
@@ -86,20 +86,20 @@ static void threads_do_not_change_bits(void **state) {
         c.call.kernel = i % 3 ? c.kernel : NULL;
         c.call.stride = i % 3 ? c.stride : NULL;
         c.call.padding = i % 3 ? c.padding : NULL;
-        pool_make(&c.input, c.dtype, 4, shape);
+        test_array_make(&c.input, c.dtype, 4, shape, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
         c.call.input = &c.input.view.tensor;
         assert_int_equal(bp_pool_shape(&c.call, &dtype, &rank, out), BP_OK);
-        pool_make(&c.output, c.dtype, rank, out);
+        test_array_make(&c.output, c.dtype, rank, out, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
         c.call.output = &c.output.view.tensor;
         if (max) {
-            pool_make(&c.indices, BP_I64, rank, out);
+            test_array_make(&c.indices, BP_I64, rank, out, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
             c.call.indices = &c.indices.view.tensor;
         }
-        for (int64_t j = 0; j < pool_elements(&c.input); j++) {
-            pool_put(c.dtype, pool_element(&c.input, j), (double)pool_between(-1000, 1000) / 997);
+        for (int64_t j = 0; j < test_array_count(&c.input); j++) {
+            test_array_set(&c.input, j, (double)test_array_between(-1000, 1000) / 997);
         }
         for (int backward = 0; backward < 2; backward++) {
-            pool_tensor *written = backward ? &c.input : &c.output;
+            test_array *written = backward ? &c.input : &c.output;
             const size_t bytes = (size_t)written->all * bp_dtype_size(c.dtype);
             test_call_to_pass("pool", &c.call, backward ? BP_POOL_BACKWARD : BP_POOL_FORWARD);
             run(&c, "num_threads=1");
@@ -107,7 +107,7 @@ static void threads_do_not_change_bits(void **state) {
             assert_non_null(first);
             memcpy(first, written->memory, bytes);
             for (int s = 0; s < 3; s++) {
-                pool_mark(written);
+                test_array_mark(written);
                 run(&c, settings[s]);
                 assert_memory_equal(first, written->memory, bytes);
             }
@@ -117,7 +117,7 @@ static void threads_do_not_change_bits(void **state) {
     }
 }
 
-static char *copy_of(const pool_tensor *t) {
+static char *copy_of(const test_array *t) {
     const size_t bytes = (size_t)t->all * bp_dtype_size(t->dtype);
     char *copy = malloc(bytes);
     assert_non_null(copy);
@@ -127,21 +127,21 @@ static char *copy_of(const pool_tensor *t) {
 /* Sums are added in an order that vectors do not change. */
 static void instruction_sets_do_not_change_bits(void **state) {
     (void)state;
-    pool_random_state = 48;
+    test_array_random = 48;
     for (int i = 0; i < cases() / 2; i++) {
         pool_case c;
         pool_begin(&c, dtypes[i % DTYPES], i / DTYPES % 4 ? BP_POOL_AVERAGE : BP_POOL_MAX, false);
         for (int backward = 0; backward < (c.call.kind == BP_POOL_AVERAGE || c.call.indices ? 2 : 1); backward++) {
-            const pool_tensor *read = backward ? &c.output : &c.input;
-            pool_tensor *written = backward ? &c.input : &c.output;
+            test_array *read = backward ? &c.output : &c.input;
+            test_array *written = backward ? &c.input : &c.output;
             test_call_to_pass("pool", &c.call, backward ? BP_POOL_BACKWARD : BP_POOL_FORWARD);
-            for (int64_t j = 0; j < pool_elements(read); j++) {
-                pool_put(c.dtype, pool_element(read, j), (double)pool_between(-1000, 1000) / 997);
+            for (int64_t j = 0; j < test_array_count(read); j++) {
+                test_array_set(read, j, (double)test_array_between(-1000, 1000) / 997);
             }
-            pool_mark(written);
+            test_array_mark(written);
             run(&c, "cpu.capability=default,dispatch.exclude=onednn");
             char *first = copy_of(written);
-            pool_mark(written);
+            test_array_mark(written);
             run(&c, "dispatch.exclude=onednn");
             if (memcmp(first, written->memory, (size_t)written->all * bp_dtype_size(c.dtype)) != 0) {
                 fail_msg("%s: %s differs", c.text, backward ? "gradient" : "output");
@@ -155,8 +155,9 @@ static void instruction_sets_do_not_change_bits(void **state) {
 static double weighted(pool_case *c, const double *weights) {
     double sum = 0;
     run(c, "");
-    for (int64_t i = 0; i < pool_elements(&c->output); i++) {
-        sum += isfinite(pool_get(&c->output, i)) ? weights[i] * pool_get(&c->output, i) : 0; /* empty windows */
+    for (int64_t i = 0; i < test_array_count(&c->output); i++) {
+        sum += isfinite(test_array_get(&c->output, i)) ? weights[i] * test_array_get(&c->output, i)
+                                                       : 0; /* empty windows */
     }
     return sum;
 }
@@ -166,42 +167,42 @@ static double weighted(pool_case *c, const double *weights) {
 static void gradients_equal_differences(void **state) {
     (void)state;
     const double step = 0x1p-10;
-    pool_random_state = 45;
+    test_array_random = 45;
     for (int i = 0; i < 60; i++) {
         pool_case c;
         double weights[20000];
         do {
             pool_begin(&c, BP_F64, i % 2 ? BP_POOL_AVERAGE : BP_POOL_MAX, false);
-            if (pool_elements(&c.input) == 0 || pool_elements(&c.input) > 600 || pool_elements(&c.output) > 20000 ||
-                (i % 2 == 0 && !c.call.indices)) {
+            if (test_array_count(&c.input) == 0 || test_array_count(&c.input) > 600 ||
+                test_array_count(&c.output) > 20000 || (i % 2 == 0 && !c.call.indices)) {
                 pool_end(&c);
             }
         } while (!c.input.memory);
-        const int64_t all = pool_elements(&c.input), distance = 7; /* 7 and 601 have no common divisor: all differ */
+        const int64_t all = test_array_count(&c.input), distance = 7; /* 7 and 601 have no common divisor: all differ */
         for (int64_t j = 0; j < all; j++) {
-            pool_put(BP_F64, pool_element(&c.input, j), (double)((j + 1) * distance % 601) / 8);
+            test_array_set(&c.input, j, (double)((j + 1) * distance % 601) / 8);
         }
-        for (int64_t j = 0; j < pool_elements(&c.output); j++) {
-            weights[j] = (double)pool_between(-8, 8);
+        for (int64_t j = 0; j < test_array_count(&c.output); j++) {
+            weights[j] = (double)test_array_between(-8, 8);
         }
         double *wanted = malloc((size_t)all * sizeof *wanted);
         assert_non_null(wanted);
         const double before = weighted(&c, weights);
         for (int64_t j = 0; j < all; j++) {
-            const double x = pool_get(&c.input, j);
-            pool_put(BP_F64, pool_element(&c.input, j), x + step);
+            const double x = test_array_get(&c.input, j);
+            test_array_set(&c.input, j, x + step);
             wanted[j] = (weighted(&c, weights) - before) / step;
-            pool_put(BP_F64, pool_element(&c.input, j), x);
+            test_array_set(&c.input, j, x);
         }
         (void)weighted(&c, weights); /* the indices of the unchanged input */
         pool_turn(&c);
-        for (int64_t j = 0; j < pool_elements(&c.output); j++) {
-            pool_put(BP_F64, pool_element(&c.output, j), weights[j]);
+        for (int64_t j = 0; j < test_array_count(&c.output); j++) {
+            test_array_set(&c.output, j, weights[j]);
         }
         run(&c, "");
         for (int64_t j = 0; j < all; j++) {
-            if (!(fabs(pool_get(&c.input, j) - wanted[j]) <= 1e-6)) {
-                fail_msg("%s: gradient %d is %g instead of %g", c.text, (int)j, pool_get(&c.input, j), wanted[j]);
+            if (!(fabs(test_array_get(&c.input, j) - wanted[j]) <= 1e-6)) {
+                fail_msg("%s: gradient %d is %g instead of %g", c.text, (int)j, test_array_get(&c.input, j), wanted[j]);
             }
         }
         free(wanted);
@@ -236,7 +237,7 @@ static bool have_library(void) {
 static void libraries_equal_the_reference(void **state) {
     (void)state;
     int forward = 0, backward = 0;
-    pool_random_state = 46;
+    test_array_random = 46;
     for (int i = 0; i < 2 * cases(); i++) {
         pool_case c;
         pool_begin(&c, dtypes[i % DTYPES], i / DTYPES % 3 ? BP_POOL_AVERAGE : BP_POOL_MAX, i % 3 == 0);
@@ -260,24 +261,24 @@ static void libraries_equal_the_reference(void **state) {
 static void candidates_equal_the_reference_for_few_positions(void **state) {
     (void)state;
     int forward = 0, backward = 0;
-    pool_random_state = 48;
+    test_array_random = 48;
     for (int i = 0; i < 2 * cases(); i++) {
         const int ndim = 1 + i % 3;
-        int64_t shape[5] = {pool_between(1, 2), pool_between(1, 3)};
+        int64_t shape[5] = {test_array_between(1, 2), test_array_between(1, 3)};
         pool_case c = {.dtype = BP_F32,
                        .call = {.struct_size = sizeof c.call,
                                 .kind = i / 3 % 3 ? BP_POOL_AVERAGE : BP_POOL_MAX,
                                 .ndim = ndim,
                                 .exclude_padding = i % 2}};
         for (int d = 0; d < ndim; d++) {
-            shape[2 + d] = pool_between(1, 2);
-            c.kernel[d] = pool_between(1, 3);
-            c.stride[d] = pool_between(1, 3);
-            c.padding[d] = pool_between(0, c.kernel[d] / 2);
+            shape[2 + d] = test_array_between(1, 2);
+            c.kernel[d] = test_array_between(1, 3);
+            c.stride[d] = test_array_between(1, 3);
+            c.padding[d] = test_array_between(0, c.kernel[d] / 2);
             c.dilation[d] = 1;
         }
         c.call.kernel = c.kernel, c.call.stride = c.stride, c.call.padding = c.padding;
-        if (!pool_fill(&c, ndim + 2, shape, (pool_layout)(i / 9 % POOL_LAYOUTS), false)) {
+        if (!pool_fill(&c, ndim + 2, shape, (test_layout)(i / 9 % TEST_ALL_LAYOUTS), false)) {
             continue;
         }
         run(&c, "dispatch.exclude=onednn");
@@ -308,9 +309,9 @@ static void an_item_is_as_alone(void **state) {
                   stride[] = {2, 2}, in_strides[] = {ONE_IN, 1, CHANNELS * IN, CHANNELS},
                   out_strides[] = {ONE_OUT, 1, CHANNELS * OUT, CHANNELS};
     (void)state;
-    pool_random_state = 47;
+    test_array_random = 47;
     for (int i = 0; i < ITEMS * ONE_IN; i++) {
-        x[i] = (float)pool_between(-1000, 1000) / 997;
+        x[i] = (float)test_array_between(-1000, 1000) / 997;
     }
     for (int item = -1; item < ITEMS; item++) {
         const int64_t one_in[] = {1, CHANNELS, IN, IN}, one_out[] = {1, CHANNELS, OUT, OUT};

@@ -5,7 +5,7 @@
 
 #include "reference/results.h"
 #include "reference/rnn.h"
-#include "support/strided.h"
+#include "support/arrays.h"
 
 typedef struct rnn_shape {
     bp_dtype dtype;
@@ -21,7 +21,7 @@ typedef struct rnn_shape {
 typedef struct rnn_case {
     rnn_shape shape;
     bp_rnn_call call;
-    strided_tensor tensor[BP_RNN_TENSORS];
+    test_array tensor[BP_RNN_TENSORS];
     char text[256];
 } rnn_case;
 

@@ -11,18 +11,18 @@
 #include <cmocka.h>
 
 static bool chance(int64_t one_in) {
-    return strided_between(1, one_in) == 1;
+    return test_array_between(1, one_in) == 1;
 }
 
 rnn_shape rnn_any(bp_dtype dtype) {
     static const int64_t steps[] = {1, 2, 7, 3, 0}, batches[] = {1, 3, 33, 2, 100}, sizes[] = {1, 2, 5, 16, 17, 31, 40};
     rnn_shape s = {.dtype = dtype,
-                   .mode = (bp_rnn_mode)strided_between(0, 3),
-                   .steps = steps[strided_between(0, 4)],
-                   .batch = batches[strided_between(0, chance(3) ? 4 : 2)],
-                   .input = sizes[strided_between(0, 6)],
-                   .hidden = chance(6) ? strided_between(60, 70) : sizes[strided_between(0, 6)],
-                   .directions = (int)strided_between(1, 2),
+                   .mode = (bp_rnn_mode)test_array_between(0, 3),
+                   .steps = steps[test_array_between(0, 4)],
+                   .batch = batches[test_array_between(0, chance(3) ? 4 : 2)],
+                   .input = sizes[test_array_between(0, 6)],
+                   .hidden = chance(6) ? test_array_between(60, 70) : sizes[test_array_between(0, 6)],
+                   .directions = (int)test_array_between(1, 2),
                    .bias_ih = !chance(3),
                    .bias_hh = !chance(3),
                    .states = !chance(3),
@@ -31,8 +31,12 @@ rnn_shape rnn_any(bp_dtype dtype) {
                    .compact = chance(2)};
     s.reverse = s.directions == 1 && chance(3);
     s.omit = s.directions == 1 && chance(2);
-    s.projection = s.mode == BP_RNN_LSTM && chance(2) ? strided_between(1, s.hidden + 2) : 0;
+    s.projection = s.mode == BP_RNN_LSTM && chance(2) ? test_array_between(1, s.hidden + 2) : 0;
     return s;
+}
+
+static test_layout layout_of(const rnn_case *c) {
+    return c->shape.compact ? TEST_COMPACT : TEST_SCATTERED;
 }
 
 static void make(rnn_case *c, bp_rnn_tensor which, double scale) {
@@ -43,10 +47,10 @@ static void make(rnn_case *c, bp_rnn_tensor which, double scale) {
     const bool plain = which == BP_RNN_INPUT || which == BP_RNN_INPUT_GRADIENT || which == BP_RNN_OUTPUT ||
                        which == BP_RNN_OUTPUT_GRADIENT || which == BP_RNN_LENGTHS;
     const int omitted = c->shape.omit && !plain;
-    strided_make(&c->tensor[which], dtype, ndim - omitted, shape + omitted,
-                 c->shape.compact || which == BP_RNN_RESERVE);
+    test_array_make(&c->tensor[which], dtype, ndim - omitted, shape + omitted,
+                    which == BP_RNN_RESERVE ? TEST_COMPACT : layout_of(c));
     if (scale > 0) {
-        strided_fill(&c->tensor[which], scale);
+        test_array_fill(&c->tensor[which], scale);
     }
 }
 
@@ -66,19 +70,20 @@ static void make_sizes(rnn_case *c) {
     const rnn_shape *s = &c->shape;
     const int64_t rows = gates[s->mode] * s->hidden, columns = s->projection ? s->projection : s->hidden;
     const int omitted = s->omit;
-    strided_make(&c->tensor[BP_RNN_INPUT], s->dtype, 3, (const int64_t[]){s->steps, s->batch, s->input}, s->compact);
-    strided_make(&c->tensor[BP_RNN_WEIGHT_IH], s->dtype, 3 - omitted,
-                 (const int64_t[]){s->directions, rows, s->input} + omitted, s->compact);
-    strided_make(&c->tensor[BP_RNN_WEIGHT_HH], s->dtype, 3 - omitted,
-                 (const int64_t[]){s->directions, rows, columns} + omitted, s->compact);
+    test_array_make(&c->tensor[BP_RNN_INPUT], s->dtype, 3, (const int64_t[]){s->steps, s->batch, s->input},
+                    layout_of(c));
+    test_array_make(&c->tensor[BP_RNN_WEIGHT_IH], s->dtype, 3 - omitted,
+                    (const int64_t[]){s->directions, rows, s->input} + omitted, layout_of(c));
+    test_array_make(&c->tensor[BP_RNN_WEIGHT_HH], s->dtype, 3 - omitted,
+                    (const int64_t[]){s->directions, rows, columns} + omitted, layout_of(c));
     if (s->projection) {
-        strided_make(&c->tensor[BP_RNN_WEIGHT_HR], s->dtype, 3 - omitted,
-                     (const int64_t[]){s->directions, columns, s->hidden} + omitted, s->compact);
-        strided_fill(&c->tensor[BP_RNN_WEIGHT_HR], 0.5);
+        test_array_make(&c->tensor[BP_RNN_WEIGHT_HR], s->dtype, 3 - omitted,
+                        (const int64_t[]){s->directions, columns, s->hidden} + omitted, layout_of(c));
+        test_array_fill(&c->tensor[BP_RNN_WEIGHT_HR], 0.5);
     }
-    strided_fill(&c->tensor[BP_RNN_INPUT], 1.5);
-    strided_fill(&c->tensor[BP_RNN_WEIGHT_IH], 0.6);
-    strided_fill(&c->tensor[BP_RNN_WEIGHT_HH], s->hidden > 8 ? 0.25 : 0.7);
+    test_array_fill(&c->tensor[BP_RNN_INPUT], 1.5);
+    test_array_fill(&c->tensor[BP_RNN_WEIGHT_IH], 0.6);
+    test_array_fill(&c->tensor[BP_RNN_WEIGHT_HH], s->hidden > 8 ? 0.25 : 0.7);
 }
 
 void rnn_begin(rnn_case *c, const rnn_shape *shape, bp_rnn_pass pass) {
@@ -108,8 +113,7 @@ void rnn_begin(rnn_case *c, const rnn_shape *shape, bp_rnn_pass pass) {
     if (s->lengths) {
         make(c, BP_RNN_LENGTHS, 0);
         for (int64_t n = 0; n < s->batch; n++) {
-            const int64_t length = strided_between(0, s->steps);
-            memcpy(c->tensor[BP_RNN_LENGTHS].memory + 8 * strided_position(&c->tensor[BP_RNN_LENGTHS], n), &length, 8);
+            test_array_set_i64(&c->tensor[BP_RNN_LENGTHS], n, test_array_between(0, s->steps));
         }
     }
     make(c, BP_RNN_OUTPUT, 0);
@@ -134,8 +138,8 @@ void rnn_begin(rnn_case *c, const rnn_shape *shape, bp_rnn_pass pass) {
 void rnn_turn(rnn_case *c) {
     const bool lstm = c->shape.mode == BP_RNN_LSTM;
     c->call.pass = BP_RNN_BACKWARD;
-    strided_free(&c->tensor[BP_RNN_FINAL_HIDDEN]);
-    strided_free(&c->tensor[BP_RNN_FINAL_CELL]);
+    test_array_free(&c->tensor[BP_RNN_FINAL_HIDDEN]);
+    test_array_free(&c->tensor[BP_RNN_FINAL_CELL]);
     connect(c);
     make(c, BP_RNN_OUTPUT_GRADIENT, 1);
     if (c->shape.finals) {
@@ -156,7 +160,7 @@ void rnn_turn(rnn_case *c) {
 
 void rnn_end(rnn_case *c) {
     for (int i = 0; i < BP_RNN_TENSORS; i++) {
-        strided_free(&c->tensor[i]);
+        test_array_free(&c->tensor[i]);
     }
 }
 

@@ -11,7 +11,7 @@
 
 /* A call of BACKWARD has no biases; the reference needs the biases of the case. */
 static bp_rnn_call with_biases(const rnn_case *c) {
-    const strided_tensor *ih = &c->tensor[BP_RNN_BIAS_IH], *hh = &c->tensor[BP_RNN_BIAS_HH];
+    const test_array *ih = &c->tensor[BP_RNN_BIAS_IH], *hh = &c->tensor[BP_RNN_BIAS_HH];
     bp_rnn_call call = c->call;
     call.bias_ih = ih->memory ? &ih->view.tensor : NULL;
     call.bias_hh = hh->memory ? &hh->view.tensor : NULL;
@@ -36,10 +36,10 @@ static long double rounding(bp_dtype dtype, const reference_number *want) {
 }
 
 static void compare(const rnn_case *c, bp_rnn_tensor which, const char *name, const reference_number *want) {
-    const strided_tensor *t = &c->tensor[which];
-    const int64_t count = t->memory ? strided_elements(t) : 0;
+    const test_array *t = &c->tensor[which];
+    const int64_t count = t->memory ? test_array_count(t) : 0;
     for (int64_t i = 0; i < count; i++) {
-        const double got = strided_get(t, i),
+        const double got = test_array_get(t, i),
                      bound = (double)(want[i].error * 1.01 + rounding(t->dtype, &want[i])) + 1e-37;
         if (!(fabsl((long double)got - want[i].value) <= (long double)bound)) {
             fail_msg("%s: %s, element %d of %d: %.9g, want %.9g, error %.3g, bound %.3g", c->text, name, (int)i,
@@ -47,7 +47,7 @@ static void compare(const rnn_case *c, bp_rnn_tensor which, const char *name, co
         }
     }
     if (t->memory) {
-        strided_check_gaps(t, c->text);
+        test_array_check_gaps(t, c->text);
     }
 }
 
@@ -76,7 +76,7 @@ void rnn_compare_gradients(const rnn_case *c) {
     test_check_results(&made, c->text);
     for (int i = BP_RNN_INPUT_GRADIENT; i < BP_RNN_TENSORS; i++) {
         if (c->tensor[i].memory) {
-            strided_check_gaps(&c->tensor[i], c->text);
+            test_array_check_gaps(&c->tensor[i], c->text);
         }
     }
 }

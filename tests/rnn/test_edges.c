@@ -16,9 +16,9 @@ static const char *const settings[] = {"", "cpu.capability=avx2", "cpu.capabilit
 enum { SETTINGS = 3 };
 static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
 
-static void put_all(strided_tensor *t, double value) {
-    for (int64_t i = 0; t->memory && i < strided_elements(t); i++) {
-        strided_put(t, i, value);
+static void put_all(test_array *t, double value) {
+    for (int64_t i = 0; t->memory && i < test_array_count(t); i++) {
+        test_array_set(t, i, value);
     }
 }
 
@@ -43,18 +43,18 @@ static double greatest_error(bp_dtype dtype, bp_rnn_mode mode, const char *set) 
     rnn_case c;
     rnn_begin(&c, &shape, BP_RNN_INFERENCE);
     put_all(&c.tensor[BP_RNN_WEIGHT_IH], mode == BP_RNN_LSTM ? 0 : 1);
-    strided_put(&c.tensor[BP_RNN_WEIGHT_IH], mode == BP_RNN_LSTM, 1);
+    test_array_set(&c.tensor[BP_RNN_WEIGHT_IH], mode == BP_RNN_LSTM, 1);
     put_all(&c.tensor[BP_RNN_INITIAL_CELL], 1);
     put_all(&c.tensor[BP_RNN_INITIAL_HIDDEN], 0);
     for (int64_t i = 0; i < N; i++) {
         const double size = i % 4 == 0 ? 1e-6 : i % 4 == 1 ? 1 : i % 4 == 2 ? 10 : 85;
-        strided_put(&c.tensor[BP_RNN_INPUT], i, strided_number() * size);
+        test_array_set(&c.tensor[BP_RNN_INPUT], i, test_array_uniform() * size);
     }
     rnn_run(&c, set);
     for (int64_t i = 0; i < N; i++) {
-        const double x = strided_get(&c.tensor[BP_RNN_INPUT], i);
+        const double x = test_array_get(&c.tensor[BP_RNN_INPUT], i);
         const long double want = mode == BP_RNN_LSTM ? 1 / (1 + expl(-(long double)x)) : tanhl((long double)x);
-        const double got = strided_get(&c.tensor[mode == BP_RNN_LSTM ? BP_RNN_FINAL_CELL : BP_RNN_OUTPUT], i);
+        const double got = test_array_get(&c.tensor[mode == BP_RNN_LSTM ? BP_RNN_FINAL_CELL : BP_RNN_OUTPUT], i);
         const double error = fabs((double)((got - want) / want)) / u;
         greatest = error > greatest ? error : greatest;
     }
@@ -64,7 +64,7 @@ static double greatest_error(bp_dtype dtype, bp_rnn_mode mode, const char *set) 
 
 static void functions_have_the_errors_of_the_header(void **state) {
     (void)state;
-    strided_random = 1;
+    test_array_random = 1;
     for (int i = 0; i < 2 * SETTINGS; i++) {
         const bp_dtype dtype = i % 2 ? BP_F64 : BP_F32;
         const double logistic = greatest_error(dtype, BP_RNN_LSTM, settings[i / 2]),
@@ -100,9 +100,9 @@ static void large_arguments_saturate(void **state) {
             put_all(&c.tensor[BP_RNN_INITIAL_CELL], 0);
             put_all(&c.tensor[BP_RNN_INITIAL_HIDDEN], 0.5);
             rnn_run(&c, settings[i / 14]);
-            const double got = strided_get(&c.tensor[BP_RNN_OUTPUT], 0);
+            const double got = test_array_get(&c.tensor[BP_RNN_OUTPUT], 0);
             const double want = mode == BP_RNN_TANH   ? sign
-                                : mode == BP_RNN_RELU ? fmax(strided_get(&c.tensor[BP_RNN_INPUT], 0), 0)
+                                : mode == BP_RNN_RELU ? fmax(test_array_get(&c.tensor[BP_RNN_INPUT], 0), 0)
                                 : mode == BP_RNN_GRU  ? (x < 0 ? -1 : 0.5)
                                 : x < 0               ? 0
                                                       : 0.76159415595576488812;
@@ -119,7 +119,7 @@ static void large_arguments_saturate(void **state) {
 /* NaN in the input of an item reaches all its later outputs and no other item. */
 static void nan_stays_in_its_item(void **state) {
     (void)state;
-    strided_random = 3;
+    test_array_random = 3;
     for (int i = 0; i < 4 * SETTINGS; i++) {
         const rnn_shape shape = {.dtype = types[i % 5 % 4],
                                  .mode = (bp_rnn_mode)(i % 4),
@@ -132,12 +132,12 @@ static void nan_stays_in_its_item(void **state) {
                                  .compact = true};
         rnn_case c;
         rnn_begin(&c, &shape, BP_RNN_INFERENCE);
-        strided_put(&c.tensor[BP_RNN_INPUT], (1 * 7 + 3) * 5 + 2, NAN); /* step 1, item 3 */
+        test_array_set(&c.tensor[BP_RNN_INPUT], (1 * 7 + 3) * 5 + 2, NAN); /* step 1, item 3 */
         rnn_run(&c, settings[i / 4]);
-        const strided_tensor *output = &c.tensor[BP_RNN_OUTPUT];
-        for (int64_t at = 0; at < strided_elements(output); at++) {
+        const test_array *output = &c.tensor[BP_RNN_OUTPUT];
+        for (int64_t at = 0; at < test_array_count(output); at++) {
             const int64_t columns = output->view.shape[2], item = at / columns % 7, step = at / columns / 7;
-            assert_int_equal(isnan(strided_get(output, at)) != 0, item == 3 && step >= 1);
+            assert_int_equal(isnan(test_array_get(output, at)) != 0, item == 3 && step >= 1);
         }
         rnn_end(&c);
     }
@@ -146,7 +146,7 @@ static void nan_stays_in_its_item(void **state) {
 /* What is behind the end of an item reaches no result, of neither pass. */
 static void ends_of_items_are_not_used(void **state) {
     (void)state;
-    strided_random = 4;
+    test_array_random = 4;
     for (int i = 0; i < 24; i++) {
         rnn_shape shape = rnn_any(types[i % 4]);
         shape.steps = 5;
@@ -154,28 +154,28 @@ static void ends_of_items_are_not_used(void **state) {
         shape.lengths = true;
         rnn_case c;
         rnn_begin(&c, &shape, BP_RNN_TRAINING);
-        const strided_tensor *lengths = &c.tensor[BP_RNN_LENGTHS];
-        for (int64_t at = 0; at < strided_elements(&c.tensor[BP_RNN_INPUT]); at++) {
+        const test_array *lengths = &c.tensor[BP_RNN_LENGTHS];
+        for (int64_t at = 0; at < test_array_count(&c.tensor[BP_RNN_INPUT]); at++) {
             const int64_t item = at / shape.input % shape.batch, step = at / shape.input / shape.batch;
-            if (step >= (int64_t)strided_get(lengths, item)) {
-                strided_put(&c.tensor[BP_RNN_INPUT], at, NAN);
+            if (step >= (int64_t)test_array_get(lengths, item)) {
+                test_array_set(&c.tensor[BP_RNN_INPUT], at, NAN);
             }
         }
         rnn_run(&c, "");
         rnn_compare(&c);
         rnn_turn(&c);
         const int64_t columns = c.tensor[BP_RNN_OUTPUT].view.shape[2];
-        for (int64_t at = 0; at < strided_elements(&c.tensor[BP_RNN_OUTPUT]); at++) {
-            if (at / columns / shape.batch >= (int64_t)strided_get(lengths, at / columns % shape.batch)) {
-                strided_put(&c.tensor[BP_RNN_OUTPUT], at, NAN);
-                strided_put(&c.tensor[BP_RNN_OUTPUT_GRADIENT], at, NAN);
+        for (int64_t at = 0; at < test_array_count(&c.tensor[BP_RNN_OUTPUT]); at++) {
+            if (at / columns / shape.batch >= (int64_t)test_array_get(lengths, at / columns % shape.batch)) {
+                test_array_set(&c.tensor[BP_RNN_OUTPUT], at, NAN);
+                test_array_set(&c.tensor[BP_RNN_OUTPUT_GRADIENT], at, NAN);
             }
         }
         rnn_run(&c, "");
         rnn_compare_gradients(&c);
         for (int t = BP_RNN_INPUT_GRADIENT; t < BP_RNN_TENSORS; t++) {
-            for (int64_t at = 0; c.tensor[t].memory && at < strided_elements(&c.tensor[t]); at++) {
-                if (isnan(strided_get(&c.tensor[t], at))) {
+            for (int64_t at = 0; c.tensor[t].memory && at < test_array_count(&c.tensor[t]); at++) {
+                if (isnan(test_array_get(&c.tensor[t], at))) {
                     fail_msg("%s: gradient %d, element %d is NaN", c.text, t, (int)at);
                 }
             }
@@ -188,7 +188,7 @@ static void ends_of_items_are_not_used(void **state) {
 
 static void sizes_may_be_zero(void **state) {
     (void)state;
-    strided_random = 5;
+    test_array_random = 5;
     for (int i = 0; i < 48; i++) {
         rnn_shape shape = rnn_any(types[i / 3 % 4]);
         shape.mode = (bp_rnn_mode)(i % 4);
@@ -201,8 +201,8 @@ static void sizes_may_be_zero(void **state) {
         rnn_turn(&c);
         put_all(&c.tensor[BP_RNN_WEIGHT_HH_GRADIENT], 9);
         rnn_run(&c, "");
-        for (int64_t at = 0; i % 3 < 2 && at < strided_elements(&c.tensor[BP_RNN_WEIGHT_HH_GRADIENT]); at++) {
-            assert_true(strided_get(&c.tensor[BP_RNN_WEIGHT_HH_GRADIENT], at) == 0);
+        for (int64_t at = 0; i % 3 < 2 && at < test_array_count(&c.tensor[BP_RNN_WEIGHT_HH_GRADIENT]); at++) {
+            assert_true(test_array_get(&c.tensor[BP_RNN_WEIGHT_HH_GRADIENT], at) == 0);
         }
         rnn_end(&c);
     }
@@ -220,7 +220,7 @@ static void select_index(DLTensor *tensor, int d, int64_t index) {
  * because a sum does not depend on the number of rows. */
 static void single_steps_equal_one_call(void **state) {
     (void)state;
-    strided_random = 6;
+    test_array_random = 6;
     for (int i = 0; i < 16; i++) {
         const rnn_shape shape = {.dtype = i % 2 ? BP_F64 : BP_F32,
                                  .mode = (bp_rnn_mode)(i / 2 % 4),
@@ -238,7 +238,7 @@ static void single_steps_equal_one_call(void **state) {
         rnn_case c;
         rnn_begin(&c, &shape, BP_RNN_INFERENCE);
         rnn_run(&c, "");
-        const size_t bytes = (size_t)strided_elements(&c.tensor[BP_RNN_OUTPUT]) * bp_dtype_size(shape.dtype);
+        const size_t bytes = (size_t)test_array_count(&c.tensor[BP_RNN_OUTPUT]) * bp_dtype_size(shape.dtype);
         char *kept = malloc(bytes);
         assert_non_null(kept);
         memcpy(kept, c.tensor[BP_RNN_OUTPUT].memory, bytes);
@@ -258,10 +258,10 @@ static void single_steps_equal_one_call(void **state) {
             call.output = &output.tensor;
             assert_int_equal(bp_rnn_run(NULL, &call), BP_OK);
             for (int which = 0; which < 2; which++) {
-                strided_tensor *from = &c.tensor[BP_RNN_FINAL_HIDDEN + which],
-                               *to = &c.tensor[BP_RNN_INITIAL_HIDDEN + which];
-                for (int64_t at = 0; from->memory && at < strided_elements(from); at++) {
-                    strided_put(to, at, strided_get(from, at));
+                test_array *from = &c.tensor[BP_RNN_FINAL_HIDDEN + which],
+                           *to = &c.tensor[BP_RNN_INITIAL_HIDDEN + which];
+                for (int64_t at = 0; from->memory && at < test_array_count(from); at++) {
+                    test_array_set(to, at, test_array_get(from, at));
                 }
             }
         }
@@ -274,7 +274,7 @@ static void single_steps_equal_one_call(void **state) {
 /* A call with packed weights has the bits of one without. */
 static void packed_weights_do_not_change_bits(void **state) {
     (void)state;
-    strided_random = 7;
+    test_array_random = 7;
     for (int i = 0; i < 60; i++) {
         rnn_shape shape = rnn_any(types[i % 4]);
         shape.steps = shape.steps > 0 ? shape.steps : 1;
@@ -318,7 +318,7 @@ static void packed_weights_do_not_change_bits(void **state) {
 /* An item's results do not depend on the other items, nor on how many there are. */
 static void batch_does_not_change_bits(void **state) {
     (void)state;
-    strided_random = 8;
+    test_array_random = 8;
     for (int i = 0; i < 16; i++) {
         const rnn_shape shape = {.dtype = i % 2 ? BP_F64 : BP_F32,
                                  .mode = (bp_rnn_mode)(i / 2 % 4),
@@ -332,11 +332,11 @@ static void batch_does_not_change_bits(void **state) {
         rnn_case c;
         rnn_begin(&c, &shape, BP_RNN_INFERENCE);
         rnn_run(&c, "");
-        strided_tensor *output = &c.tensor[BP_RNN_OUTPUT];
+        test_array *output = &c.tensor[BP_RNN_OUTPUT];
         double kept[3 * 46];
         const int64_t columns = output->view.shape[2], item = 107;
         for (int64_t at = 0; at < 3 * columns; at++) {
-            kept[at] = strided_get(output, (at / columns * 110 + item) * columns + at % columns);
+            kept[at] = test_array_get(output, (at / columns * 110 + item) * columns + at % columns);
         }
         select_index(&c.tensor[BP_RNN_INPUT].view.tensor, 1, item);
         select_index(&output->view.tensor, 1, item);
@@ -396,7 +396,7 @@ static void compare_turned(turned *t, const rnn_case *c, int which) {
         return;
     }
     bp_view expected;
-    const size_t bytes = (size_t)strided_elements(&c->tensor[which]) * bp_dtype_size(c->tensor[which].dtype);
+    const size_t bytes = (size_t)test_array_count(&c->tensor[which]) * bp_dtype_size(c->tensor[which].dtype);
     char *copy = calloc(bytes + 1, 1);
     assert_int_equal(bp_view_init(&expected, copy, c->tensor[which].dtype, want->ndim, want->shape, NULL), BP_OK);
     assert_int_equal(bp_tensor_copy(&expected.tensor, want), BP_OK);
@@ -422,7 +422,7 @@ static void compare_with_turned(const rnn_case *c) {
 
 static void last_strides_may_be_negative(void **state) {
     (void)state;
-    strided_random = 77;
+    test_array_random = 77;
     for (int i = 0; i < 60; i++) {
         rnn_shape shape = rnn_any(types[i % 4]);
         rnn_case c;
@@ -451,8 +451,8 @@ static void a_last_stride_of_0_repeats_a_column(void **state) {
     (void)state;
     rnn_case c;
     rnn_begin(&c, &shape, BP_RNN_INFERENCE);
-    for (int64_t i = 0; i < strided_elements(&c.tensor[BP_RNN_INPUT]); i++) {
-        strided_put(&c.tensor[BP_RNN_INPUT], i, 0.25 * (double)(i / shape.input));
+    for (int64_t i = 0; i < test_array_count(&c.tensor[BP_RNN_INPUT]); i++) {
+        test_array_set(&c.tensor[BP_RNN_INPUT], i, 0.25 * (double)(i / shape.input));
     }
     rnn_run(&c, "");
     turned t = {.call = c.call};

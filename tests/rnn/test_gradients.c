@@ -30,10 +30,10 @@ typedef struct results {
 } results;
 
 static long double weighted(const rnn_case *c, bp_rnn_tensor gradient, const reference_number *values) {
-    const strided_tensor *t = &c->tensor[gradient];
+    const test_array *t = &c->tensor[gradient];
     long double sum = 0;
-    for (int64_t i = 0; t->memory && i < strided_elements(t); i++) {
-        sum += (long double)strided_get(t, i) * values[i].value;
+    for (int64_t i = 0; t->memory && i < test_array_count(t); i++) {
+        sum += (long double)test_array_get(t, i) * values[i].value;
     }
     return sum;
 }
@@ -45,15 +45,15 @@ static long double loss(const rnn_case *c, const results *r) {
 }
 
 /* The slope along one element, from four points. */
-static double slope(rnn_case *c, strided_tensor *t, int64_t at, const results *r) {
-    const double step = 0x1p-20, value = strided_get(t, at);
+static double slope(rnn_case *c, test_array *t, int64_t at, const results *r) {
+    const double step = 0x1p-20, value = test_array_get(t, at);
     long double at_step[4];
     static const int factors[] = {-2, -1, 1, 2};
     for (int i = 0; i < 4; i++) {
-        strided_put(t, at, value + factors[i] * step);
+        test_array_set(t, at, value + factors[i] * step);
         at_step[i] = loss(c, r);
     }
-    strided_put(t, at, value);
+    test_array_set(t, at, value);
     return (double)((at_step[0] - 8 * at_step[1] + 8 * at_step[2] - at_step[3]) / (12 * (long double)step));
 }
 
@@ -67,16 +67,16 @@ static const reference *reference_of(const reference_results *gradients, const D
 }
 
 static void check_samples(rnn_case *c, int parameter, const results *r, const reference_results *gradients) {
-    strided_tensor *t = &c->tensor[parameters[2 * parameter]];
+    test_array *t = &c->tensor[parameters[2 * parameter]];
     const DLTensor *gradient = &c->tensor[parameters[2 * parameter + 1]].view.tensor;
     if (!t->memory || !c->tensor[parameters[2 * parameter + 1]].memory) {
         return;
     }
     const reference *of = reference_of(gradients, gradient);
     assert_non_null(of);
-    assert_int_equal(of->count, strided_elements(t));
+    assert_int_equal(of->count, test_array_count(t));
     for (int sample = 0; of->count > 0 && sample < SAMPLES; sample++) {
-        const int64_t at = strided_between(0, of->count - 1);
+        const int64_t at = test_array_between(0, of->count - 1);
         const double want = slope(c, t, at, r), got = of->values[at].re;
         /* The slope's error is below step^4 / 30 times the fifth derivative. */
         if (!(fabs(got - want) <= 1e-9 * (1 + 20 * fabs(want)) * (double)(c->shape.batch + 10))) {
@@ -88,7 +88,7 @@ static void check_samples(rnn_case *c, int parameter, const results *r, const re
 
 static void references_are_slopes_of_the_loss(void **state) {
     (void)state;
-    strided_random = 46;
+    test_array_random = 46;
     for (int i = 0; i < reduced(CASES); i++) {
         rnn_case c;
         reference_results gradients;
@@ -120,7 +120,7 @@ static void gradients_equal_the_reference(void **state) {
     static const char *const settings[] = {"", "cpu.capability=avx2", "cpu.capability=default", "num_threads=1"};
     static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
     (void)state;
-    strided_random = 47;
+    test_array_random = 47;
     for (int i = 0; i < reduced(GRADIENTS); i++) {
         rnn_case c;
         rnn_shape shape = rnn_any(types[i % 4]);
@@ -138,7 +138,7 @@ static void gradients_equal_the_reference(void **state) {
 /* Without the biases of TRAINING nothing is known of the gates. */
 static void references_need_the_biases(void **state) {
     (void)state;
-    strided_random = 49;
+    test_array_random = 49;
     for (int mode = BP_RNN_LSTM; mode <= BP_RNN_GRU; mode++) {
         rnn_case c;
         reference_results made;
@@ -165,13 +165,13 @@ static void threads_do_not_change_bits(void **state) {
     static const char *const threads[] = {"num_threads=2", "num_threads=3", "num_threads=7"};
     static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
     (void)state;
-    strided_random = 48;
+    test_array_random = 48;
     for (int i = 0; i < reduced(16); i++) {
         rnn_shape shape = rnn_any(types[i % 4]);
         char *kept[BP_RNN_TENSORS] = {NULL};
         rnn_case c;
         shape.steps = 3;
-        shape.hidden = strided_between(100, 160);
+        shape.hidden = test_array_between(100, 160);
         shape.batch = 33;
         rnn_begin(&c, &shape, BP_RNN_TRAINING);
         rnn_run(&c, "");

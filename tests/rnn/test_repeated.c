@@ -33,7 +33,7 @@ static void check_pass(rnn_case *c, int d, bool repeats) {
 static void strides_of_0_and_below_give_equal_bits(void **state) {
     const bool few = getenv("TESTED_SANITIZERS") || getenv("TESTED_EMULATED");
     (void)state;
-    strided_random = 91;
+    test_array_random = 91;
     for (int i = 0; i < (few ? CASES / 3 : CASES); i++) {
         rnn_case c;
         rnn_shape shape = rnn_any(types[i % 4]);

@@ -22,7 +22,7 @@ static const bp_dtype types[] = {BP_F64, BP_F32, BP_F16, BP_F32, BP_BF16, BP_F32
 
 static void outputs_equal_the_reference(void **state) {
     (void)state;
-    strided_random = 42;
+    test_array_random = 42;
     for (int i = 0; i < reduced(CASES); i++) {
         rnn_case c;
         const rnn_shape shape = rnn_any(types[i % 6]);
@@ -37,7 +37,7 @@ static void outputs_equal_the_reference(void **state) {
  */
 static void large_sizes_equal_the_reference(void **state) {
     (void)state;
-    strided_random = 44;
+    test_array_random = 44;
     for (int mode = 0; mode < 4; mode++) {
         rnn_case c;
         const rnn_shape shape = {.dtype = BP_F32,
@@ -62,16 +62,16 @@ static void threads_do_not_change_bits(void **state) {
     static const char *const threads[] = {"num_threads=2", "num_threads=3", "num_threads=7"};
     (void)state;
     int most = 0;
-    strided_random = 45;
+    test_array_random = 45;
     for (int i = 0; i < reduced(THREAD_CASES); i++) {
         rnn_shape shape = rnn_any(types[i % 6]);
         shape.steps = 3;
-        shape.hidden = i % 4 ? strided_between(100, 200) : shape.hidden;
+        shape.hidden = i % 4 ? test_array_between(100, 200) : shape.hidden;
         shape.batch = 33;
         rnn_case c;
         rnn_begin(&c, &shape, BP_RNN_INFERENCE);
         rnn_run(&c, "num_threads=1");
-        const strided_tensor *output = &c.tensor[BP_RNN_OUTPUT];
+        const test_array *output = &c.tensor[BP_RNN_OUTPUT];
         const size_t bytes = (size_t)output->all * bp_dtype_size(shape.dtype);
         char *kept = malloc(bytes);
         assert_non_null(kept);

@@ -1,4 +1,5 @@
 /* test_copy.c - tests strided copies against a simple loop, element by element and byte by byte. */
+#include "support/arrays.h"
 #include "tensor/internal.h"
 
 #include <math.h>
@@ -13,77 +14,38 @@
 enum { ARENA = 1 << 16 };
 static alignas(16) unsigned char source[ARENA], target[ARENA], expected[ARENA];
 
-static void fill(unsigned char *bytes, unsigned seed) {
+static void fill(unsigned char *bytes) {
     for (int i = 0; i < ARENA; i++) {
-        seed = seed * 1103515245u + 12345u;
-        bytes[i] = (unsigned char)(seed >> 16);
+        bytes[i] = (unsigned char)test_array_between(0, 255);
     }
-}
-
-static int64_t offset_of(const DLTensor *tensor, int64_t element) {
-    int64_t offset = 0;
-    for (int i = tensor->ndim - 1; i >= 0; i--) {
-        offset += element % tensor->shape[i] * tensor->strides[i];
-        element /= tensor->shape[i];
-    }
-    return offset;
-}
-
-/* A layout: a shape, the memory order of the dimensions, gaps between them, and which have negative strides. */
-static void random_layout(bp_view *view, unsigned char *arena, bp_dtype dtype, int ndim, const int64_t *shape,
-                          bool dense) {
-    int order[BP_MAX_NDIM];
-    int64_t strides[BP_MAX_NDIM];
-    int64_t step = 1;
-    int64_t first = 0;
-    for (int i = 0; i < ndim; i++) {
-        order[i] = i;
-        int j = rand() % (i + 1);
-        int swap = order[i];
-        order[i] = order[j];
-        order[j] = swap;
-    }
-    for (int i = 0; i < ndim; i++) {
-        int d = order[i];
-        strides[d] = step + (dense ? 0 : rand() % 2);
-        step = strides[d] * shape[d];
-        if (!dense && rand() % 3 == 0) {
-            first += strides[d] * (shape[d] - 1);
-            strides[d] = -strides[d];
-        }
-    }
-    assert_true((step + 1) * (int64_t)bp_dtype_size(dtype) <= ARENA);
-    assert_int_equal(bp_view_init(view, arena, dtype, ndim, shape, strides), BP_OK);
-    view->tensor.byte_offset = (uint64_t)first * bp_dtype_size(dtype);
 }
 
 static void test_any_strides(void **state) {
     (void)state;
-    srand(11);
+    test_array_random = 11;
     const bp_dtype types[] = {BP_U8, BP_F16, BP_F32, BP_C64, BP_F64, BP_C128, BP_BOOL, BP_I64};
     for (int round = 0; round < 3000; round++) {
-        bp_dtype dtype = types[round % BP__COUNT(types)];
-        size_t size = bp_dtype_size(dtype);
-        int ndim = rand() % 5;
+        const bp_dtype dtype = types[round % BP__COUNT(types)];
+        const int ndim = (int)test_array_between(0, 4);
         int64_t shape[4];
         for (int i = 0; i < ndim; i++) {
-            shape[i] = ndim < 3 ? 1 + rand() % 30 : 1 + rand() % 6;
+            shape[i] = test_array_between(1, ndim < 3 ? 30 : 6);
         }
-        bp_view dst, src;
-        random_layout(&dst, target, dtype, ndim, shape, round % 3 == 0);
-        random_layout(&src, source, dtype, ndim, shape, round % 2 == 0);
-        if (ndim > 0 && round % 5 == 0) {
-            src.strides[rand() % ndim] = 0; /* a broadcast source is allowed */
+        test_array dst, src, wanted;
+        test_array_make(&dst, dtype, ndim, shape, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
+        test_array_make(&src, dtype, ndim, shape, (test_layout)test_array_between(0, TEST_BROADCAST));
+        for (size_t i = 0; i < (size_t)src.all * bp_dtype_size(dtype); i++) {
+            src.memory[i] = (char)test_array_between(-128, 127);
         }
-        fill(source, (unsigned)round);
-        fill(target, (unsigned)round + 1);
-        memcpy(expected, target, ARENA);
-        for (int64_t e = 0; e < bp__tensor_elements(&dst.tensor); e++) {
-            memcpy(expected + dst.tensor.byte_offset + offset_of(&dst.tensor, e) * (int64_t)size,
-                   source + src.tensor.byte_offset + offset_of(&src.tensor, e) * (int64_t)size, size);
+        test_array_copy(&wanted, &dst);
+        for (int64_t e = 0; e < test_array_count(&dst); e++) {
+            memcpy(test_array_at(&wanted, e), test_array_at(&src, e), bp_dtype_size(dtype));
         }
-        assert_int_equal(bp_tensor_copy(&dst.tensor, &src.tensor), BP_OK);
-        assert_memory_equal(target, expected, ARENA);
+        assert_int_equal(bp_tensor_copy(&dst.view.tensor, &src.view.tensor), BP_OK);
+        test_array_check_unchanged(&dst, &wanted, "copy");
+        test_array_free(&dst);
+        test_array_free(&src);
+        test_array_free(&wanted);
     }
 }
 
@@ -323,7 +285,7 @@ static void test_copy_matrix_of_many_blocks(void **state) {
     (void)state;
     for (int t = 0; t < 4; t++) {
         int64_t rows = t & 1 ? 97 : 64, columns = t & 2 ? 65 : 72;
-        fill(source, (unsigned)t);
+        fill(source);
         check_copy_matrix(BP_I64, rows, columns, layout_of(0, rows, columns), layout_of(1, rows, columns), 0);
         check_copy_matrix(BP_I32, rows, columns, layout_of(3, rows, columns), layout_of(2, rows, columns), 0);
     }
@@ -333,7 +295,7 @@ static void test_copy_matrix_of_many_blocks(void **state) {
 static void test_conjugate_bits(void **state) {
     (void)state;
     enum { N = 11 };
-    fill(source, 5);
+    fill(source);
     for (int wide = 0; wide < 2; wide++) {
         size_t part = wide ? 8 : 4;
         for (int i = 0; i < N * N; i++) {

@@ -1,4 +1,5 @@
 /* test_view.c - tests types, views, new tensors, and the checks of every tensor from a caller. */
+#include "support/arrays.h"
 #include "tensor/internal.h"
 
 #include <setjmp.h>
@@ -308,17 +309,17 @@ static void test_overlap(void **state) {
 /* Layouts small enough to try every pair of elements. */
 static void test_overlap_against_brute_force(void **state) {
     (void)state;
-    srand(7);
+    test_array_random = 7;
     int real = 0;
     for (int round = 0; round < 4000; round++) {
         int64_t dims[2][4];
         for (int t = 0; t < 2; t++) {
-            dims[t][0] = 1 + rand() % 4;
-            dims[t][1] = 1 + rand() % 4;
-            dims[t][2] = rand() % 19 - 9;
-            dims[t][3] = rand() % 19 - 9;
+            dims[t][0] = test_array_between(1, 4);
+            dims[t][1] = test_array_between(1, 4);
+            dims[t][2] = test_array_between(-9, 9);
+            dims[t][3] = test_array_between(-9, 9);
         }
-        int64_t offset = rand() % 25 - 12;
+        int64_t offset = test_array_between(-12, 12);
         bool touches = false;
         for (int64_t i = 0; i < dims[0][0] * dims[0][1]; i++) {
             for (int64_t j = 0; j < dims[1][0] * dims[1][1]; j++) {

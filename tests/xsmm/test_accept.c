@@ -80,22 +80,22 @@ static void test_unusable_library(void **state) {
 
 /* ---- Layouts ---- */
 
-static bool by_rows(test_layout layout) {
+static bool by_rows(matrix_layout layout) {
     return layout == TEST_ROWS || layout == TEST_ROWS_APART;
 }
 
-static bool by_columns(test_layout layout) {
+static bool by_columns(matrix_layout layout) {
     return layout == TEST_COLUMNS || layout == TEST_COLUMNS_APART;
 }
 
 /* Row-major C needs row-major B, column-major C needs column-major A; the other operand may be either. */
 static void test_layouts(void **state) {
     (void)state;
-    for (int i = 0; i < TEST_LAYOUTS * TEST_LAYOUTS * TEST_REPEATED; i++) {
+    for (int i = 0; i < MATRIX_LAYOUTS * MATRIX_LAYOUTS * TEST_REPEATED; i++) {
         test_product p = {.dtype = i % 2 ? BP_F32 : BP_F64, .m = 5, .n = 7, .k = 3, .alpha = 1};
-        p.a = (test_layout)(i % TEST_LAYOUTS);
-        p.b = (test_layout)(i / TEST_LAYOUTS % TEST_LAYOUTS);
-        p.c = (test_layout)(i / TEST_LAYOUTS / TEST_LAYOUTS);
+        p.a = (matrix_layout)(i % MATRIX_LAYOUTS);
+        p.b = (matrix_layout)(i / MATRIX_LAYOUTS % MATRIX_LAYOUTS);
+        p.c = (matrix_layout)(i / MATRIX_LAYOUTS / MATRIX_LAYOUTS);
         bool plain_a = by_rows(p.a) || by_columns(p.a), plain_b = by_rows(p.b) || by_columns(p.b);
         bool fits = (by_rows(p.c) && by_rows(p.b) && plain_a) || (by_columns(p.c) && by_columns(p.a) && plain_b);
         bp_problem problem = test_problem(&p);

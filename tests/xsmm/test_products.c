@@ -34,12 +34,12 @@ static void test_layouts(void **state) {
     const bool bound = getenv("OMP_PROC_BIND") != NULL;
     int accepted = 0;
     for (unsigned s = 0; s < sizeof shapes / sizeof *shapes; s++) {
-        for (int layouts = 0; layouts < TEST_LAYOUTS * TEST_LAYOUTS * TEST_REPEATED; layouts++) {
+        for (int layouts = 0; layouts < MATRIX_LAYOUTS * MATRIX_LAYOUTS * TEST_REPEATED; layouts++) {
             for (int d = 0; d < 4; d++) {
                 test_product p = {.dtype = dtypes[d % 2], .m = shapes[s][0], .n = shapes[s][1], .k = shapes[s][2]};
-                p.a = (test_layout)(layouts % TEST_LAYOUTS);
-                p.b = (test_layout)(layouts / TEST_LAYOUTS % TEST_LAYOUTS);
-                p.c = (test_layout)(layouts / TEST_LAYOUTS / TEST_LAYOUTS);
+                p.a = (matrix_layout)(layouts % MATRIX_LAYOUTS);
+                p.b = (matrix_layout)(layouts / MATRIX_LAYOUTS % MATRIX_LAYOUTS);
+                p.c = (matrix_layout)(layouts / MATRIX_LAYOUTS / MATRIX_LAYOUTS);
                 p.beta = d / 2;
                 p.shift = (size_t)(layouts % 3) * 8;
                 accepted += try(instance, p);
