@@ -9,11 +9,13 @@ import sys
 
 import pytest
 from conftest import ROOT
-from run_cpu_support import UNBOUND, eight_cpus, environment, launch, launch_on_eight, parse, run, write_program
+from run_cpu_support import UNBOUND, eight_cpus, environment, launch, launch_on_eight, parse, run, starts_shells, write_program
 
 from backplane.backends.xeon import environment as environment_of_launcher
 from backplane.backends.xeon import run_cpu
 from backplane.backends.xeon.run import Job, Logs, run_jobs
+
+pytestmark = pytest.mark.skipif(not starts_shells(), reason="sh does not run with the sanitizer's library")
 
 PRINT_PREPARED = """
 import os, sys
