@@ -41,7 +41,9 @@ bp_status bp__trial_describe(bp__trial *trial, const bp_problem *problem) {
     if (!elements) {
         return bp__fail_memory(sizeof *elements, "the operands to measure with");
     }
-    *trial = (bp__trial){.problem = problem, .scalars = {{1, 0}, {0, 0}}};
+    memset(trial, 0, sizeof *trial); /* not a literal: clang makes a copy of one on the stack */
+    trial->problem = problem;
+    trial->scalars[0].re = 1;
     for (int i = 0; measuring && i < count; i++) {
         const bool present = bp__operand_elements(problem, i, elements);
         bp__trial_operand *o = bp__trial_add(trial, elements->dtype, i >= inputs);

@@ -22,7 +22,7 @@
 static struct {
     const char *start;
     size_t size;
-} data; /* of the loader */
+} data; /* of the loader; threads that search at once write the same */
 
 static const pthread_mutex_t *mutex; /* NULL: unknown */
 static bool searched;
@@ -42,9 +42,11 @@ static void do_nothing(void) {
 /* The loader calls this with its lock held, so that no other thread is here. */
 __attribute__((used)) static void (*find_mutex(void))(void) { /* clang does not count the use by ifunc */
     const pthread_mutex_t *found = NULL;
+    const char *start = __atomic_load_n(&data.start, __ATOMIC_RELAXED);
+    const size_t size = __atomic_load_n(&data.size, __ATOMIC_RELAXED);
     int thread = own_number(), count = 0;
-    for (size_t at = 0; at + sizeof *found <= data.size; at += _Alignof(pthread_mutex_t)) {
-        const pthread_mutex_t *lock = (const pthread_mutex_t *)(const void *)(data.start + at);
+    for (size_t at = 0; at + sizeof *found <= size; at += _Alignof(pthread_mutex_t)) {
+        const pthread_mutex_t *lock = (const pthread_mutex_t *)(const void *)(start + at);
         if (holds(lock, thread)) {
             found = lock;
             count++;
@@ -65,8 +67,8 @@ static void search_objects(void) {
         !dladdr((const void *)(uintptr_t)&search_objects, &here)) {
         return;
     }
-    data.start = start;
-    data.size = symbol->st_size;
+    __atomic_store_n(&data.start, (const char *)start, __ATOMIC_RELAXED);
+    __atomic_store_n(&data.size, symbol->st_size, __ATOMIC_RELAXED);
     void *self = dlopen(here.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
     if (self) {
         dlsym(self, NAME);

@@ -1,9 +1,9 @@
 /* layers.c - reads the layers below the program: files and environment. An invalid entry never stops the program: it is
  * ignored, and bp_config_error_at() reports it. The only error is lack of memory. */
 #include "base/number.h"
+#include "base/path_buffer.h"
 #include "settings/private.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -200,14 +200,17 @@ bp_status bp__layers_read(bp__layers *layers) {
 }
 
 bp_status bp__user_file(const char **path, size_t *given) {
-    char text[PATH_MAX];
+    BP__PATH_BUFFER(text);
     static const char name[] = "/backplane/backplane.conf";
     *path = NULL;
-    if (!bp__user_folder("XDG_CONFIG_HOME", ".config", text, sizeof text - sizeof name, given)) {
+    if (!text) {
+        return bp__fail_memory(PATH_MAX, "the path of the user file");
+    }
+    if (!bp__user_folder("XDG_CONFIG_HOME", ".config", text, PATH_MAX - sizeof name, given)) {
         return bp__fail(
             BP_E_NOT_FOUND,
             "no home directory is known: set HOME or XDG_CONFIG_HOME to an absolute path of less than %d bytes",
-            (int)(sizeof text - sizeof name));
+            (int)(PATH_MAX - sizeof name));
     }
     memcpy(text + strlen(text), name, sizeof name);
     *path = bp__intern(text);

@@ -4,6 +4,7 @@
  * a whole file or none. No lock is needed: writers of one key write the same. */
 #define _GNU_SOURCE
 #include "store/blob.h"
+#include "base/path_buffer.h"
 #include "base/uncancelled.h"
 
 #include "settings/internal.h"
@@ -70,12 +71,13 @@ static void *bytes_of(const char *file, size_t length, const void *key, size_t k
 }
 
 void *bp__blob_recall(const char *kind, const void *key, size_t key_size, size_t *size) {
-    char path[PATH_MAX], *file = NULL;
+    BP__PATH_BUFFER(path);
+    char *file = NULL;
     size_t given, length;
     void *found = NULL;
     bp__held_error held;
     *size = 0;
-    if (bp__setting_int(BP_SET_registry_cache) == OFF || !path_of(kind, key, key_size, path, &given)) {
+    if (bp__setting_int(BP_SET_registry_cache) == OFF || !path || !path_of(kind, key, key_size, path, &given)) {
         return NULL;
     }
     bp__error_hold(&held);
@@ -156,8 +158,11 @@ static char *make_file(const void *key, size_t key_size, const void *bytes, size
 
 /* Writes a file, unless others could have put a link in its place. */
 static void write_file(uint64_t most, const char *path, size_t given, const char *file, size_t length) {
-    char folder[PATH_MAX];
-    bp__copy_text(folder, sizeof folder, path);
+    BP__PATH_BUFFER(folder);
+    if (!folder) {
+        return;
+    }
+    bp__copy_text(folder, PATH_MAX, path);
     char *slash = strrchr(folder, '/');
     *slash = '\0';
     if (bp__file_make_folders(path, given) == BP_OK && bp__file_trusted(folder) == BP_OK &&
@@ -169,10 +174,10 @@ static void write_file(uint64_t most, const char *path, size_t given, const char
 void bp__blob_remember_within(uint64_t most, const char *kind, const void *key, size_t key_size, const void *bytes,
                               size_t size) {
     BP__UNCANCELLED;
-    char path[PATH_MAX];
+    BP__PATH_BUFFER(path);
     size_t given, length;
     bp__held_error held;
-    if (bp__setting_int(BP_SET_registry_cache) != READ_WRITE || !path_of(kind, key, key_size, path, &given) ||
+    if (bp__setting_int(BP_SET_registry_cache) != READ_WRITE || !path || !path_of(kind, key, key_size, path, &given) ||
         key_size > most / 2 || size > most / 2 - sizeof(header)) {
         return;
     }
