@@ -327,7 +327,7 @@ void bp__candidates_reset(void) {
     }
     bp__calibrate_reset();
     bp__free(state.list);
-    const unsigned made = state.made; /* threads keep bits of older numbers */
+    const unsigned made = state.made; /* threads keep what they know of older numbers (needs.c) */
     memset(&state, 0, sizeof state);
     state.made = made;
 }

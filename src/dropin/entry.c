@@ -1,9 +1,9 @@
 /* entry.c - keeps the routine of each entry.
  *
  * The first call of an entry chooses its routine and writes it into the entry, so that the stub jumps there from then
- * on. Several threads may choose at once. The first one that is ready writes; each other one makes its call with what
- * it has chosen itself, and waits for no thread: it may be a handler of a signal that interrupted the
- * writer.
+ * on. Several threads may choose at once. The first one that is ready writes. Each other one makes its call with what
+ * it has chosen itself. It does not wait, because it may be a handler of a signal that interrupted the writer. In a
+ * child of a fork that came while another thread wrote, every call of that entry chooses.
  */
 #include "dropin/entry.h"
 

@@ -1,10 +1,3 @@
 # These tests reach internal functions of the clblast provider, and use the devices of the OpenCL runtime's tests.
 link_providers(clblast opencl)
-file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/clblast/test_*.c)
-foreach(source ${programs})
-    get_filename_component(program ${source} NAME_WE)
-    string(REGEX REPLACE "^test_" "test_clblast_" target ${program})
-    if(TARGET ${target})
-        target_link_libraries(${target} PRIVATE support_opencl support_base)
-    endif()
-endforeach()
+share_support(clblast support_opencl support_base)

@@ -1,10 +1,3 @@
 # These tests reach internal functions of the mkl provider, and share their transforms with the tests of the fftw provider.
 link_providers(mkl blas)
-file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/mkl/test_*.c)
-foreach(source ${programs})
-    get_filename_component(program ${source} NAME_WE)
-    string(REGEX REPLACE "^test_" "test_mkl_" target ${program})
-    if(TARGET ${target})
-        target_link_libraries(${target} PRIVATE support_fftw)
-    endif()
-endforeach()
+share_support(mkl support_fftw)

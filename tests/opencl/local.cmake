@@ -1,10 +1,3 @@
 # These tests reach internal functions of the OpenCL runtime and provider, and use the base tests' support.
 link_providers(opencl opencl)
-file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/opencl/test_*.c)
-foreach(source ${programs})
-    get_filename_component(program ${source} NAME_WE)
-    string(REGEX REPLACE "^test_" "test_opencl_" target ${program})
-    if(TARGET ${target})
-        target_link_libraries(${target} PRIVATE support_base)
-    endif()
-endforeach()
+share_support(opencl support_base)

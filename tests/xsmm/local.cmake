@@ -1,10 +1,3 @@
 # These tests reach internal functions of the xsmm provider, and share the host and the products of the blas provider's tests.
 link_providers(xsmm blas)
-file(GLOB programs CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/xsmm/test_*.c)
-foreach(source ${programs})
-    get_filename_component(program ${source} NAME_WE)
-    string(REGEX REPLACE "^test_" "test_xsmm_" target ${program})
-    if(TARGET ${target})
-        target_link_libraries(${target} PRIVATE support_blas)
-    endif()
-endforeach()
+share_support(xsmm support_blas)

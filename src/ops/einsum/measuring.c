@@ -16,11 +16,11 @@ static void finish_trial(bp__trial *trial) {
     trial->scale = sqrt(products) / 3 + 1; /* of a sum of products of numbers in [-1, 1] */
 }
 
-/* Returns the dimension in which the operand's elements are nearest to each other, among those from `first` to `end`;
- * -1: it has none with more than one index. */
-static int nearest_dimension(const bp_contract_problem *p, const int64_t *strides, int first, int end) {
+/* Returns the dimension in which the operand's elements are nearest to each other; -1: it has none with more than one
+ * index. */
+static int nearest_dimension(const bp_contract_problem *p, const int64_t *strides) {
     int nearest = -1;
-    for (int d = first; d < end; d++) {
+    for (int d = 0; d < p->ndim; d++) {
         const bool walks = p->size[d] > 1 && strides[d] != 0;
         nearest = walks && (nearest < 0 || llabs(strides[d]) < llabs(strides[nearest])) ? d : nearest;
     }
@@ -30,7 +30,7 @@ static int nearest_dimension(const bp_contract_problem *p, const int64_t *stride
 /* A tile is transposed if each of its sides is contiguous in one of the tensors. */
 static bp__contract_variant variant_of_copy(const bp_contract_problem *p) {
     enum { TILE = 4 };
-    const int to = nearest_dimension(p, p->c, 0, p->ndim), from = nearest_dimension(p, p->a, 0, p->ndim);
+    const int to = nearest_dimension(p, p->c), from = nearest_dimension(p, p->a);
     if (to == from || to < 0 || from < 0) {
         return BP__CONTRACT_COPIED_ROWS;
     }
@@ -41,7 +41,7 @@ static bp__contract_variant variant_of(const bp_contract_problem *p) {
     if (p->ndim == p->output_ndim) {
         return p->has_b ? BP__CONTRACT_PRODUCTS : variant_of_copy(p);
     }
-    const bool along = nearest_dimension(p, p->a, 0, p->ndim) >= p->output_ndim;
+    const bool along = nearest_dimension(p, p->a) >= p->output_ndim;
     return along ? (p->has_b ? BP__CONTRACT_DOTS : BP__CONTRACT_SUMS)
                  : (p->has_b ? BP__CONTRACT_SCALED_ROWS : BP__CONTRACT_ROW_SUMS);
 }
