@@ -14,6 +14,7 @@ enum { MOST_TURNS = 7, THREADED_TURNS = 4, LEAST_TURNS = 3, TURNS_OF_SLOW = 2 };
 #define BUDGET_NS 0.6e9 /* for all turns of a problem, if LEAST_TURNS take less */
 #define SLOW 3.0        /* a job that takes so many times the least is slow */
 #define VERY_SLOW 10.0  /* such a job gets no turn, if one run is long enough to be measured */
+#define WARM_NS 12e6    /* of runs on several threads after a pause */
 #define LONG_NS 5e6     /* caches do not matter for the time of such a run */
 
 static void run(const trial *t, const job *j) {
@@ -43,9 +44,18 @@ static void prepare(const trial *t, job *j) {
     timing_rest(j->threaded ? 2 : 1);
 }
 
+/* Another job has left other data in the caches. Threads that wake up may run on the caller's processor until the
+ * system moves one of them, which takes up to 8 ms. */
+static void warm_up(const trial *t, const job *j) {
+    const int64_t begin = timing_now();
+    do {
+        run(t, j);
+    } while (j->threaded && (double)(timing_now() - begin) < WARM_NS);
+}
+
 static void take_turn(const trial *t, job *j) {
     if (j->once < LONG_NS || j->threaded) {
-        run(t, j); /* another job has left other data in the caches, and our threads sleep */
+        warm_up(t, j);
     }
     j->ns = fmin(j->ns, run_repeated(t, j, j->repeats));
     timing_rest(j->threaded ? 2 : 1);

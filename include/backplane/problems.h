@@ -26,7 +26,8 @@ typedef struct bp_gemm_problem {
     uint8_t conjugate_a, conjugate_b;
     uint8_t alpha, beta; /* a bp_factor */
     uint8_t folded; /* with deterministic 2: rows or columns were items of a batch (BP_PROPERTY_ROW_INVARIANT); 2.5 */
-    uint8_t b_type, c_type, reserved[1];    /* a bp_dtype; 0: as bp_problem.dtype. Since 2.5 */
+    uint8_t b_type, c_type;                 /* a bp_dtype; 0: as bp_problem.dtype. Since 2.5 */
+    uint8_t with_native;                    /* reserved for dispatch: other parts of the call run on native's threads */
     int32_t batch_ndim;                     /* merged as far as strides allow; 0 for a single product */
     uint32_t reserved_more;                 /* explicit padding, must be 0: problems are compared byte by byte */
     int64_t batch;                          /* number of products; 1 for a single one */

@@ -105,6 +105,9 @@ static inline bp_dtype bp_gemm_type(const bp_problem *problem, uint8_t type) {
 #define BP_PROPERTY_PACKS_B 512u
 #define BP_PROPERTY_PACKS_C 1024u
 #define BP_PROPERTY_ROW_INVARIANT 2048u /* bitwise equal in any row and any column of a matrix product; since 2.5 */
+/* The items of this batch are computed one by one. The library computes batches in other layouts at once, so that the
+ * measured times of batches do not hold. */
+#define BP_PROPERTY_ITEM_BY_ITEM 4096u
 
 /* Result of accept() for one algorithm: refused with a reason, or accepted with its properties. */
 typedef struct bp_verdict {

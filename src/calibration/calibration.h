@@ -57,6 +57,7 @@ typedef struct bp__gemm_shape {
     double estimate;   /* of the plain product of these sizes, for candidates that have bp__calibrated.estimate */
     uint32_t variants; /* bit i: the variant i */
     double items, threads;
+    bool divides_items; /* each thread computes a part of the items; otherwise a part of each item */
 } bp__gemm_shape;
 
 /* Returns the predicted time in nanoseconds. *factors is set to the variants that the prediction accounts for. Returns

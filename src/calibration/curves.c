@@ -142,6 +142,24 @@ static double share_of(const bp__gemm_shape *product, bp__variant variant) {
     return wanted >= measured ? 1 : wanted <= 1 ? 0 : log2(wanted) / log2(measured);
 }
 
+/* Returns how many times as much work as measured the threads have: for more items than one, and for sizes beyond the
+ * lattice. */
+static double excess_of(const bp__gemm_shape *product, const bp__lattice *lattice, const double sizes[]) {
+    double excess = product->divides_items ? product->items : 1;
+    for (int d = 0; d < lattice->dimensions; d++) {
+        const double last = (double)lattice->knot[d][lattice->count[d] - 1];
+        excess *= sizes[d] > last ? sizes[d] / last : 1;
+    }
+    return excess;
+}
+
+/* The factor of threads has two parts: what starting and joining them takes, which does not grow with the work, and
+ * each thread's part of the work. */
+static double spread(double value, double excess) {
+    const double factor = exp2(value), part = 1.0 / bp__available_cpus();
+    return factor > part ? log2(part + (factor - part) / excess) : value;
+}
+
 static bool is_measured(const bp__curve *curve, int point) {
     return point >= 0 && curve->measured[point];
 }
@@ -162,9 +180,10 @@ double bp__calibration_predict(const bp__calibration *calibration, const bp__gem
     for (int variant = 1; variant < BP__VARIANTS_OF_PRODUCTS; variant++) {
         const int class = bp__class_find(bp__classes[base].op, product->dtype, variant);
         if ((product->variants >> variant & 1) && class >= 0 && calibration->curves[class].known) {
-            value +=
-                share_of(product, (bp__variant)variant) *
-                bp__lattice_value(bp__classes[class].lattice, calibration->curves[class].values, sizes, 0, &ignored);
+            const bp__lattice *lattice = bp__classes[class].lattice;
+            double factor = bp__lattice_value(lattice, calibration->curves[class].values, sizes, 0, &ignored);
+            factor = variant == BP__VARIANT_THREADED ? spread(factor, excess_of(product, lattice, sizes)) : factor;
+            value += share_of(product, (bp__variant)variant) * factor;
             *factors |= UINT32_C(1) << variant;
         }
     }

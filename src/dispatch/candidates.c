@@ -36,6 +36,10 @@ const char *bp__candidate_id(const bp__candidate *candidate) {
     return candidate->library ? candidate->library->id : candidate->provider->name;
 }
 
+bool bp__candidate_has_threads(const bp__candidate *candidate) {
+    return candidate->library && !bp__text_equal(candidate->library->threading, "serial");
+}
+
 const char *bp__candidate_version(const bp__candidate *candidate) {
     return candidate->library ? candidate->library->version : candidate->provider->version;
 }

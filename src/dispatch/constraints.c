@@ -57,6 +57,18 @@ static void check_onednn(const bp_problem *problem, const bp__candidate *candida
     }
 }
 
+/* Refuses the threads of another library than native's. Those that are idle spin, and take processors from the others.
+ */
+static void check_threads(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict) {
+    const bp__family *family = bp__family_of(problem);
+    const bool apart = bp__candidate_has_threads(candidate) && verdict->threads != 1;
+    if (verdict->reason == BP_REASON_ACCEPTED && apart && family->runs_with_native &&
+        family->runs_with_native(problem)) {
+        bp__verdict_refuse(verdict, BP_REASON_THREADS,
+                           "other parts of this call run on native's threads, with which its threads would compete");
+    }
+}
+
 static uint32_t simulation_property(const bp_problem *problem) {
     bool simulated = bp__family_of(problem)->products && bp__adapted(problem);
     return !simulated ? 0 : problem->policy.simulate == 2 ? BP_PROPERTY_ROUNDS_BELOW_TF32 : BP_PROPERTY_INPUTS_TF32;
@@ -81,6 +93,7 @@ void bp__verdict_check(const bp_problem *problem, const bp__candidate *candidate
     }
     check_guarantees(problem, verdict);
     check_onednn(problem, candidate, verdict);
+    check_threads(problem, candidate, verdict);
     bp__needs_check(problem, candidate, verdict);
     verdict->properties |= simulation_property(problem);
 }

@@ -77,7 +77,7 @@ typedef struct bp__measuring {
     void (*place)(const bp_problem *problem, const bp_verdict *verdict, bp__class_place *place);
     /* Returns the predicted time of the candidate's preferred algorithm; 0 if there is none. `estimate` is the
      * provider's. NULL: `place` is used. */
-    double (*predict)(const bp__candidate *candidate, const bp_problem *problem, int threads, double estimate,
+    double (*predict)(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict, int threads,
                       bp__accuracy *accuracy);
     /* Removes the sizes, and of the strides all but their kinds, so that similar problems become equal. NULL: a problem
      * has no similar ones. */
@@ -124,6 +124,8 @@ typedef struct bp__family {
      * library returns such numbers. */
     bp_status (*fail_item)(const bp_problem *problem, int64_t item, int64_t info);
     bool (*has_items_as_rows)(const bp_problem *problem); /* so that equal items need equal rows; NULL: never */
+    /* Whether other parts of the call run on native's threads, so that no other library's threads may; NULL: never. */
+    bool (*runs_with_native)(const bp_problem *problem);
     /* Returns what the problem has that a provider's interface of this minor version does not know, for messages; NULL:
      * nothing. The function may be NULL, too. */
     const char *(*is_newer)(const bp_problem *problem, unsigned minor);

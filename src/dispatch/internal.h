@@ -39,6 +39,8 @@ struct bp__candidate {
 bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count);
 bool bp__candidate_is_native(const bp__candidate *candidate);
 const char *bp__candidate_id(const bp__candidate *candidate); /* library id or provider name */
+/* Whether its library has threads of its own. Otherwise it runs on native's. */
+bool bp__candidate_has_threads(const bp__candidate *candidate);
 const char *bp__candidate_version(const bp__candidate *candidate);
 
 /* ---- Measured times (times/calibrate.c) ---- */

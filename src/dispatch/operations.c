@@ -97,6 +97,7 @@ static const struct {
     {BP_PROPERTY_PACKS_A, "copies A first"},
     {BP_PROPERTY_PACKS_B, "copies B first"},
     {BP_PROPERTY_PACKS_C, "copies C"},
+    {BP_PROPERTY_ITEM_BY_ITEM, "item by item"},
 };
 
 const char *bp_properties_text(uint32_t properties, char *buffer, size_t size) {

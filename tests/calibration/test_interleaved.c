@@ -35,8 +35,9 @@ static double factor_of(const bp_gemm_problem *g) {
     atomic_init(&candidate.calibration, calibration);
     bp_problem problem = bp__plain_gemm(BP_F32, M, N, K);
     problem.of.gemm = *g;
+    bp_verdict verdict = BP_VERDICT_INIT;
     bp__accuracy accuracy;
-    const double time = bp__gemm_predict(&candidate, &problem, 1, 1, &accuracy);
+    const double time = bp__gemm_predict(&candidate, &problem, &verdict, 1, &accuracy);
     free(calibration);
     return time / PLAIN_NS / (double)g->batch;
 }

@@ -3,6 +3,7 @@
  * Which implementation oneDNN has is known only when it makes a primitive. Each problem here is new to the process, so
  * that the explanation comes before the plan. */
 #include "backplane.h"
+#include "backplane/provider.h"
 #include "support/passes.h"
 
 #include <setjmp.h>
@@ -156,8 +157,72 @@ static void normalization(void **state) {
     }
 }
 
+/* ---- Batches ---- */
+
+/* Makes a product of 2 x 3 x 4 matrices. With `mixed`, the items of A and of the result are in different orders in
+ * memory, for which the library may have no kernel. */
+static void make_batch(bp_view views[3], int64_t side, bool mixed) {
+    const int64_t sizes[] = {2, 3, 4, side, side}, item = side * side;
+    const int64_t permuted[] = {item, 2 * item, 6 * item, side, 1};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(bp_view_init(&views[i], memory[i], BP_F32, 5, sizes, mixed && i == 0 ? permuted : NULL),
+                         BP_OK);
+    }
+    for (int i = 0; i < 24 * item; i++) {
+        memory[0][i] = (float)(i % 7 - 3);
+        memory[1][i] = (float)(i % 5 - 2);
+    }
+}
+
+/* The numbers are small integers, so that results are exact. */
+static void check_batch(const bp_view views[3], int64_t side, const char *text) {
+    for (int64_t i = 0; i < 24 * side * side; i++) {
+        const int64_t item = i / (side * side), row = i / side % side, column = i % side;
+        const int64_t *step = views[0].strides;
+        const float *a = memory[0] + item / 12 * step[0] + item / 4 % 3 * step[1] + item % 4 * step[2] + row * step[3];
+        const float *b = memory[1] + item * side * side + column;
+        float sum = 0;
+        for (int64_t k = 0; k < side; k++) {
+            sum += a[k] * b[k * side];
+        }
+        if (memory[2][i] != sum) {
+            fail_msg("%s: element %d is %g, not %g", text, (int)i, (double)memory[2][i], (double)sum);
+        }
+    }
+}
+
+/* A batch without a kernel is offered as such, with the price of separate products. */
+static void batches(void **state) {
+    (void)state;
+    bp_options *options;
+    bp_library_info library = {.struct_size = sizeof library};
+    const bool there = bp_library_find("onednn", &library) == BP_OK && library.state == BP_LIBRARY_OK;
+    assert_int_equal(bp_options_new(&options, there ? "blas.preferred=onednn, calibration=off" : ""), BP_OK);
+    for (int i = 0; i < 6; i++) {
+        const int64_t side = 5 + 6 * (i / 2);
+        bp_view v[3];
+        bp_explanation *explanation;
+        bp_plan_info plan = {.struct_size = sizeof plan};
+        char text[64];
+        make_batch(v, side, i % 2);
+        snprintf(text, sizeof text, "%s batch of side %d", i % 2 ? "mixed" : "plain", (int)side);
+        assert_int_equal(bp_matmul_explain(&explanation, options, &v[0].tensor, &v[1].tensor, &v[2].tensor), BP_OK);
+        compare(text, "onednn", explanation, bp_matmul_run(options, &v[0].tensor, &v[1].tensor, &v[2].tensor));
+        check_batch(v, side, text);
+        assert_int_equal(bp_last_plan(&plan), BP_OK);
+        assert_true(!there || strcmp(plan.library, "onednn") == 0);
+        const bool by_items = (plan.properties & BP_PROPERTY_ITEM_BY_ITEM) != 0;
+        assert_int_equal(by_items, strstr(plan.algorithm, "item by item") != NULL);
+        if (by_items && plan.cost_ns < 24.0 * 1000) {
+            fail_msg("%s: 24 separate products are estimated at %g ns", text, plan.cost_ns);
+        }
+    }
+    bp_options_release(options);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(batches),
         cmocka_unit_test(convolutions),
         cmocka_unit_test(pooling),
         cmocka_unit_test(normalization),

@@ -78,8 +78,9 @@ static bool predict_offers(bp__choice *choice, int first, int end) {
     }
     const int threads = best->verdict.threads > 0 ? best->verdict.threads : choice->asked.policy.threads;
     const double estimate = best->verdict.cost_ns;
-    const double time =
-        measuring->predict ? measuring->predict(best->candidate, &choice->asked, threads, estimate, &accuracy) : 1;
+    const double time = measuring->predict
+                            ? measuring->predict(best->candidate, &choice->asked, &best->verdict, threads, &accuracy)
+                            : 1;
     bool known = time > 0;
     for (int i = first; i < end && known; i++) {
         bp__offer *o = &choice->offers[i];

@@ -259,6 +259,14 @@ static bool describe_operand(const void *context, int operand, bp__elements *ele
     return true;
 }
 
+static const char *threads_text(bp__threads threads) {
+    return threads == BP__THREADS_OF_PRODUCTS
+               ? ", without native's threads, because the threads of the products' library would compete with them"
+           : threads == BP__THREADS_OF_NATIVE
+               ? ", on native's threads alone, because another library's threads would compete with them"
+               : "";
+}
+
 static bp_status compose(bp_plan **plan, const bp__plan_key *key, const request *r, const bp_policy *policy,
                          bp__program *program) {
     const bp__address_source addresses = {.place = r->problem.place,
@@ -277,8 +285,8 @@ static bp_status compose(bp_plan **plan, const bp__plan_key *key, const request 
     bp__text words = {0}, reason = {0};
     sum_up(&c, program);
     add_words(&words, r);
-    bp__text_addf(&reason, "path found by %s, in %d part%s; the slowest part: %s", r->path->info.strategy,
-                  program->count, program->count == 1 ? "" : "s", c.longest->reason);
+    bp__text_addf(&reason, "path found by %s, in %d part%s%s; the slowest part: %s", r->path->info.strategy,
+                  program->count, program->count == 1 ? "" : "s", threads_text(program->threads), c.longest->reason);
     c.text = bp__text_get(&words);
     c.reason = bp__text_get(&reason);
     bp_status status = bp__plan_compose(plan, &program->base, &c);

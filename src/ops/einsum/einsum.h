@@ -39,6 +39,13 @@ void bp__arena_free(bp__arena *arena);
 
 /* ---- Programs (program.c) ---- */
 
+/* Whose threads the parts of a call run on, if there are several. */
+typedef enum bp__threads {
+    BP__THREADS_OF_ANY,
+    BP__THREADS_OF_PRODUCTS, /* contractions run on one thread */
+    BP__THREADS_OF_NATIVE    /* other libraries run on one thread */
+} bp__threads;
+
 /* One plan of a program. The first part of a loop contains the number of its parts; they run `runs` times. */
 typedef struct bp__part {
     bp_plan *plan;
@@ -54,6 +61,7 @@ typedef struct bp__program {
     bp_contraction_path *path;
     int operands, count;
     int64_t workspace;
+    bp__threads threads;
     int64_t strides[BP_MAX_NDIM]; /* of the output */
     bp__part parts[];
 } bp__program;
@@ -86,6 +94,7 @@ typedef struct bp__builder {
     size_t element;
     int32_t device_place;
     const bp__part_policies *policies;
+    bp__threads threads;
     int32_t *uses;   /* of each label: the number of remaining terms with it, plus the output */
     bp__term *terms; /* operands, then the results of steps */
     bp__term out;
@@ -103,6 +112,18 @@ typedef struct bp__builder {
  * `refused`, which may be NULL. */
 bp_status bp__program_build(bp__program **program, bp_contraction_path *path, const DLTensor *const *operands,
                             const DLTensor *out, const bp__part_policies *policies, bp_problem *refused);
+
+/* What parts take. Times that were measured are compared with each other, and estimates with estimates, because a
+ * constant of an estimate may be wrong on a machine by a factor. */
+typedef struct bp__cost {
+    double predicted_ns; /* from measured times; less than 0 if one of the parts has none */
+    double order_ns;     /* on the scale of estimates. Under deterministic=threads it does not depend on num_threads, so
+                          * that the parts do not either: other parts would give different bits */
+} bp__cost;
+
+void bp__cost_add(bp__cost *sum, const bp_plan *plan, double runs);
+bp__cost bp__cost_since(const bp__builder *builder, int first); /* of the parts from `first` on */
+bool bp__cost_is_less(const bp__cost *x, const bp__cost *y);
 
 /* Allocates memory for `count` labels of a term. */
 bp_status bp__term_reserve(bp__term *term, int count);

@@ -216,6 +216,7 @@ static bp_status lower(lowering *l, const bp__builder *b, const bp__axis *axes, 
     l->m[BP__C] = matrix_of(axes, BP__C, &p->left, &p->right);
     BP__TRY(add_batch(l->m, axes, &p->batch));
     BP__TRY(bp__gemm_lower(&l->problem, &l->m[BP__A], &l->m[BP__B], &l->m[BP__C]));
+    l->problem.of.gemm.with_native = b->threads == BP__THREADS_OF_NATIVE;
     l->problem.of.gemm.folded |= l->problem.policy.deterministic == 2 && has_items(b, axes, p);
     return BP_OK;
 }

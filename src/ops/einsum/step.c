@@ -232,29 +232,21 @@ static bp_status contract(bp__pairing *p) {
 
 /* ---- Product or contraction ---- */
 
-/* What parts take. Times that were measured are compared with each other, and estimates with estimates, because a
- * constant of an estimate may be wrong on a machine by a factor. */
-typedef struct cost {
-    double predicted_ns; /* from measured times; less than 0 if one of the parts has none */
-    double order_ns;     /* on the scale of estimates. Under deterministic=threads it does not depend on num_threads, so
-                          * that the parts do not either: other parts would give different bits */
-} cost;
-
-static void add_cost(cost *sum, const bp_plan *plan, double runs) {
+void bp__cost_add(bp__cost *sum, const bp_plan *plan, double runs) {
     const bool known = plan->predicted_ns > 0 && sum->predicted_ns >= 0;
     sum->predicted_ns = known ? sum->predicted_ns + plan->predicted_ns * runs : -1;
     sum->order_ns += plan->order_ns * runs;
 }
 
-static cost cost_since(const bp__builder *b, int first) {
-    cost sum = {0, 0};
+bp__cost bp__cost_since(const bp__builder *b, int first) {
+    bp__cost sum = {0, 0};
     for (int i = first; i < b->part_count; i++) {
-        add_cost(&sum, b->parts[i].plan, (double)b->parts[i].runs);
+        bp__cost_add(&sum, b->parts[i].plan, (double)b->parts[i].runs);
     }
     return sum;
 }
 
-static bool is_less(const cost *x, const cost *y) {
+bool bp__cost_is_less(const bp__cost *x, const bp__cost *y) {
     return x->predicted_ns >= 0 && y->predicted_ns >= 0 ? x->predicted_ns < y->predicted_ns : x->order_ns < y->order_ns;
 }
 
@@ -295,11 +287,11 @@ static bp_status multiply(bp__pairing *p) {
     if (!p->copies) {
         return BP_OK;
     }
-    const cost copying = cost_since(p->builder, start.parts);
+    const bp__cost copying = bp__cost_since(p->builder, start.parts);
     go_back(p, start);
     BP__TRY(bp__pairing_multiply(p, true, &done));
-    const cost batching = cost_since(p->builder, start.parts);
-    if (done && is_less(&batching, &copying)) {
+    const bp__cost batching = bp__cost_since(p->builder, start.parts);
+    if (done && bp__cost_is_less(&batching, &copying)) {
         return BP_OK;
     }
     if (done) {
@@ -322,11 +314,11 @@ __attribute__((noinline)) static bool contracts_faster(bp__pairing *p, int first
     if (status != BP_OK) {
         return false; /* keep the product */
     }
-    const cost product = cost_since(p->builder, first);
-    cost contraction = {0, 0};
-    add_cost(&contraction, plan, 1);
+    const bp__cost product = bp__cost_since(p->builder, first);
+    bp__cost contraction = {0, 0};
+    bp__cost_add(&contraction, plan, 1);
     bp__plan_release(plan);
-    return is_less(&contraction, &product);
+    return bp__cost_is_less(&contraction, &product);
 }
 
 static bp_status multiply_or_contract(bp__pairing *p) {

@@ -90,6 +90,10 @@ static bool has_items_as_rows(const bp_problem *problem) {
     return problem->of.gemm.folded;
 }
 
+static bool runs_with_native(const bp_problem *problem) {
+    return problem->of.gemm.with_native;
+}
+
 const bp__family bp__family_gemm = {
     .size = sizeof(bp_gemm_problem),
     .preference = BP_SET_blas_preferred,
@@ -103,6 +107,7 @@ const bp__family bp__family_gemm = {
     .describe = describe,
     .elements = bp__gemm_elements,
     .has_items_as_rows = has_items_as_rows,
+    .runs_with_native = runs_with_native,
     .needs_scalars = needs_scalars,
     .check_scalars = check_scalars,
     .input_layout = input_layout,

@@ -56,11 +56,12 @@ static bp__gemm_shape product_of(const bp_problem *problem, int threads) {
     return product;
 }
 
-/* Whether the product has a property that no variant describes. */
-static bool is_unusual(const bp_problem *problem) {
+/* Whether the product has a property that no variant describes, or is computed in a way that was not measured. */
+static bool is_unusual(const bp_problem *problem, const bp_verdict *verdict) {
     const bp_gemm_problem *g = &problem->of.gemm;
     const bool strided = g->c_row != 1 && g->c_column != 1 && g->m > 1 && g->n > 1;
-    return strided || g->conjugate_a || g->conjugate_b || problem->policy.packed;
+    return strided || g->conjugate_a || g->conjugate_b || problem->policy.packed ||
+           (verdict->properties & BP_PROPERTY_ITEM_BY_ITEM);
 }
 
 /* Returns the provider's estimate of the plain product of these sizes, under the policy of the problem. */
@@ -72,23 +73,25 @@ static double plain_estimate(const bp__candidate *candidate, const bp_problem *p
     return bp__estimate_of(candidate, &plain);
 }
 
-double bp__gemm_predict(const bp__candidate *candidate, const bp_problem *problem, int threads, double estimate,
-                        bp__accuracy *accuracy) {
+double bp__gemm_predict(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict,
+                        int threads, bp__accuracy *accuracy) {
     const bp__calibration *calibration = atomic_load_explicit(&candidate->calibration, memory_order_acquire);
     uint32_t known;
     bp__gemm_shape product = product_of(problem, threads);
+    product.divides_items = !(candidate->provider->library_kinds & BP_LIB_BLAS);
     if (product.k == 0) {
         return 0;
     }
     product.estimate = bp__cost_follows_kernels(candidate) ? plain_estimate(candidate, problem, &product) : 0;
     double time = bp__calibration_predict(calibration, &product, &known, accuracy);
-    if (time > 0 && (known != product.variants || is_unusual(problem))) {
+    if (time > 0 && (known != product.variants || is_unusual(problem, verdict))) {
         /* All of the difference is taken from the estimates, because the differences of single properties are not
          * known. */
         const double from = plain_estimate(candidate, problem, &product);
         product.variants = 0;
         product.items = product.threads = 1;
-        time = from > 0 ? bp__calibration_predict(calibration, &product, &known, accuracy) * estimate / from : 0;
+        time =
+            from > 0 ? bp__calibration_predict(calibration, &product, &known, accuracy) * verdict->cost_ns / from : 0;
         *accuracy = BP__INTERPOLATED;
     }
     return time;

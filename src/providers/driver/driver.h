@@ -10,6 +10,7 @@
 #include "backplane/provider.h"
 #include "providers/driver/families.h"
 #include "providers/driver/fork_state.h"
+#include "providers/driver/placement.h"
 
 #include <stdatomic.h>
 
@@ -48,7 +49,8 @@ struct bp__driver {
     int (*limit)(void); /* thread limit of the OpenMP runtime below; NULL: no such runtime */
     int (*dynamic)(void);
 
-    _Atomic uint64_t pool;   /* threads that all callers share; see start.c */
+    _Atomic uint64_t pool;          /* threads that all callers share; see start.c */
+    _Atomic(bp__workers *) workers; /* of the pool; NULL: not known */
     atomic_int most_threads; /* count that the library was seen to grant; INT_MAX until it grants less than requested */
 };
 
@@ -180,6 +182,7 @@ static inline bp_status bp__driver_admit_plan(bp__driver *driver, const bp__thre
 /* Returns whether the process can start the threads that a call would start, how many these are, and the error. */
 bool bp__driver_can_start(const bp__driver *driver, const bp__thread_setup *setup, int *count, int *error);
 void bp__driver_note_pool(bp__driver *driver); /* after the library was loaded, with its own threads */
+void bp__driver_place(bp__driver *driver);     /* before a call on several threads: see placement.h */
 void bp__driver_keep_threads(bp__driver *driver, const bp__thread_setup *setup);
 /* Notes after a call that its threads exist. */
 static inline void bp__driver_note_started(bp__driver *driver, const bp__thread_setup *setup) {
@@ -187,11 +190,15 @@ static inline void bp__driver_note_started(bp__driver *driver, const bp__thread_
         bp__driver_keep_threads(driver, setup);
     }
 }
-/* Records, before a call that may start threads, that the library has threads. */
+/* Before a call: records that the library has threads, if it may start some, and keeps them off this thread's
+ * processor. */
 static inline void bp__driver_note_threads(bp__driver *driver, const bp__thread_setup *setup) {
     bp__fork_state *runtime = atomic_load_explicit(&driver->runtime, memory_order_relaxed);
     if (setup->marks && !atomic_load_explicit(&runtime->threaded, memory_order_relaxed)) {
         atomic_store_explicit(&runtime->threaded, true, memory_order_relaxed);
+    }
+    if (setup->threads != 1) {
+        bp__driver_place(driver);
     }
 }
 

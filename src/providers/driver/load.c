@@ -118,12 +118,36 @@ static bool find_setter(bp__driver *driver) {
     return true;
 }
 
+/* Whether the library's threads, or the runtime that starts them, are in the process already, so that they are the
+ * program's. */
+static bool has_threads_already(const bp_library_info *library) {
+    static const struct {
+        const char *threading, *soname;
+    } runtimes[] = {{"libgomp", "libgomp.so.1"}, {"libiomp5", "libiomp5.so"}, {"libomp", "libomp.so.5"}};
+    for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++) {
+        if (strcmp(library->threading, runtimes[i].threading) == 0) {
+            return in_process(runtimes[i].soname);
+        }
+    }
+    return in_process(library->path);
+}
+
+/* Notes whose threads the library will use, and which exist before it starts its own. */
+static void expect_threads(const bp__driver *driver) {
+    const int number = bp__fork_state_number(atomic_load_explicit(&driver->runtime, memory_order_relaxed));
+    bp__placement_origin(number, !has_threads_already(driver->library));
+    if (bp__driver_has_pool(driver)) {
+        bp__workers_expect(number, true);
+    }
+}
+
 static bp_status load(bp__driver *driver) {
     const bp_host *host = driver->host;
     bp_status status = BP_OK;
     bp__driver_call_record *record = bp__driver_enter(driver->fork_state);
     bool watched = bp__driver_watch(bp__fork_state_of(NULL), false); /* also covers the library's first load */
     if (watched) {
+        expect_threads(driver);
         status = host->open_library(driver->library, &driver->handle);
         watched = status != BP_OK || bp__driver_watch(driver->fork_state, driver->family->stops_at_fork);
     }

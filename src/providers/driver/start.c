@@ -21,6 +21,7 @@ typedef struct kept_threads {
     struct {
         unsigned char runtime; /* 1 + its number; 0: none */
         unsigned char count; /* in the last region, at most MOST; libgomp ends those that a smaller region leaves out */
+        bp__workers *workers;
     } of[RUNTIMES];
 } kept_threads;
 
@@ -43,7 +44,8 @@ static int kept_for_me(const bp__driver *driver) {
     return 1;
 }
 
-static void keep_for_me(const bp__driver *driver, int count) {
+/* Returns where the runtime's threads are noted; its number is set. */
+static int place_for(const bp__driver *driver) {
     const int number = runtime_number(driver);
     const unsigned forks = bp__driver_forks();
     int at = 0;
@@ -54,8 +56,15 @@ static void keep_for_me(const bp__driver *driver, int count) {
     while (at < RUNTIMES - 1 && mine.of[at].runtime != 0 && mine.of[at].runtime != number) {
         at++;
     }
-    mine.of[at].runtime = (unsigned char)number;
-    mine.of[at].count = (unsigned char)(count < MOST ? count : MOST);
+    if (mine.of[at].runtime != number) {
+        mine.of[at].runtime = (unsigned char)number;
+        mine.of[at].workers = NULL;
+    }
+    return at;
+}
+
+static void keep_for_me(const bp__driver *driver, int count) {
+    mine.of[place_for(driver)].count = (unsigned char)(count < MOST ? count : MOST);
 }
 
 /* The pool's threads in the upper half, and the number of forks when they were noted. */
@@ -77,15 +86,10 @@ static void keep_in_pool(bp__driver *driver, int threads) {
 
 void bp__driver_note_pool(bp__driver *driver) {
     if (bp__driver_has_pool(driver)) {
+        bp__workers *workers = bp__workers_of(runtime_number(driver) - 1, true);
+        bp__workers_find(workers, driver->get_int() - 1);
+        atomic_store_explicit(&driver->workers, workers, memory_order_release);
         keep_in_pool(driver, driver->get_int());
-    }
-}
-
-void bp__driver_keep_threads(bp__driver *driver, const bp__thread_setup *setup) {
-    if (bp__driver_has_pool(driver)) {
-        keep_in_pool(driver, setup->threads);
-    } else if (!driver->family->starts_in_calls) {
-        keep_for_me(driver, setup->threads > 0 ? setup->threads : MOST);
     }
 }
 
@@ -112,6 +116,46 @@ static int missing_threads(const bp__driver *driver, const bp__thread_setup *set
     return starts ? (wanted > known ? wanted : known) - 1 : 0;
 }
 
+/* Lists the threads that have started. */
+static void find_workers(bp__driver *driver, int started) {
+    const bool pool = bp__driver_has_pool(driver);
+    bp__workers *workers = bp__workers_of(runtime_number(driver) - 1, pool);
+    bp__workers_find(workers, started);
+    if (pool) {
+        atomic_store_explicit(&driver->workers, workers, memory_order_release);
+    } else {
+        mine.of[place_for(driver)].workers = workers;
+    }
+}
+
+void bp__driver_keep_threads(bp__driver *driver, const bp__thread_setup *setup) {
+    if (driver->family->starts_in_calls) {
+        return;
+    }
+    const int started = missing_threads(driver, setup);
+    if (started > 0) {
+        find_workers(driver, started);
+    }
+    if (bp__driver_has_pool(driver)) {
+        keep_in_pool(driver, setup->threads);
+    } else {
+        keep_for_me(driver, setup->threads > 0 ? setup->threads : MOST);
+    }
+}
+
+void bp__driver_place(bp__driver *driver) {
+    bp__workers *workers = NULL;
+    if (bp__driver_has_pool(driver)) {
+        workers = atomic_load_explicit(&driver->workers, memory_order_acquire);
+    } else {
+        const int number = runtime_number(driver);
+        for (int i = 0; i < RUNTIMES; i++) {
+            workers = mine.of[i].runtime == number ? mine.of[i].workers : workers;
+        }
+    }
+    bp__workers_place(workers);
+}
+
 bool bp__driver_can_start(const bp__driver *driver, const bp__thread_setup *setup, int *count, int *error) {
     *count = setup->starts ? missing_threads(driver, setup) : 0;
     *error = *count > 0 ? driver->host->threads_start_error(*count) : 0;
@@ -129,6 +173,9 @@ bp_status bp__driver_find_threads(bp__driver *driver, bp__thread_setup *setup) {
     int count, error;
     char reason[128];
     if (bp__driver_can_start(driver, setup, &count, &error)) {
+        if (count > 0 && !driver->family->starts_in_calls) {
+            bp__workers_expect(runtime_number(driver) - 1, bp__driver_has_pool(driver));
+        }
         return BP_OK;
     }
     if (can_do_without(driver, setup)) {

@@ -11,6 +11,7 @@ enum { LEAST_VERSION = 3 };
 typedef struct family {
     uint32_t op;
     const char *algorithm, *slow; /* slow: with reference loops; NULL: not offered */
+    const char *items;            /* item by item; NULL: it has no batches */
     const char *(*describe)(bp__onednn_call *call, const bp_problem *problem);
     double (*cost_ns)(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call, int threads);
 } family;
@@ -19,23 +20,26 @@ typedef struct family {
 #define REFERENCE_COST 1000.0
 
 static const family families[] = {
-    {BP_OP_CONV, "convolution", "convolution (reference loops)", bp__onednn_describe_conv, bp__onednn_conv_ns},
-    {BP_OP_CONV_INPUT, "deconvolution", "deconvolution (reference loops)", bp__onednn_describe_conv,
+    {BP_OP_CONV, "convolution", "convolution (reference loops)", NULL, bp__onednn_describe_conv, bp__onednn_conv_ns},
+    {BP_OP_CONV_INPUT, "deconvolution", "deconvolution (reference loops)", NULL, bp__onednn_describe_conv,
      bp__onednn_conv_ns},
-    {BP_OP_CONV_WEIGHT, "convolution", "convolution (reference loops)", bp__onednn_describe_conv, bp__onednn_conv_ns},
-    {BP_OP_GEMM, "matmul", NULL, bp__onednn_describe_product, bp__onednn_product_ns},
-    {BP_OP_MAX_POOL, "pooling", "pooling (reference loops)", bp__onednn_describe_pool, bp__onednn_pool_ns},
-    {BP_OP_AVG_POOL, "pooling", "pooling (reference loops)", bp__onednn_describe_pool, bp__onednn_pool_ns},
-    {BP_OP_MAX_POOL_BACKWARD, "pooling", "pooling (reference loops)", bp__onednn_describe_pool, bp__onednn_pool_ns},
-    {BP_OP_AVG_POOL_BACKWARD, "pooling", "pooling (reference loops)", bp__onednn_describe_pool, bp__onednn_pool_ns},
-    {BP_OP_RNN, "layer", NULL, bp__onednn_describe_recurrent, bp__onednn_recurrent_ns},
-    {BP_OP_RNN_BACKWARD, "layer", NULL, bp__onednn_describe_recurrent, bp__onednn_recurrent_ns},
-    {BP_OP_BATCH_NORM, "normalization", "normalization (reference loops)", bp__onednn_describe_normalization,
+    {BP_OP_CONV_WEIGHT, "convolution", "convolution (reference loops)", NULL, bp__onednn_describe_conv,
+     bp__onednn_conv_ns},
+    {BP_OP_GEMM, "matmul", NULL, "matmul (item by item)", bp__onednn_describe_product, bp__onednn_product_ns},
+    {BP_OP_MAX_POOL, "pooling", "pooling (reference loops)", NULL, bp__onednn_describe_pool, bp__onednn_pool_ns},
+    {BP_OP_AVG_POOL, "pooling", "pooling (reference loops)", NULL, bp__onednn_describe_pool, bp__onednn_pool_ns},
+    {BP_OP_MAX_POOL_BACKWARD, "pooling", "pooling (reference loops)", NULL, bp__onednn_describe_pool,
+     bp__onednn_pool_ns},
+    {BP_OP_AVG_POOL_BACKWARD, "pooling", "pooling (reference loops)", NULL, bp__onednn_describe_pool,
+     bp__onednn_pool_ns},
+    {BP_OP_RNN, "layer", NULL, NULL, bp__onednn_describe_recurrent, bp__onednn_recurrent_ns},
+    {BP_OP_RNN_BACKWARD, "layer", NULL, NULL, bp__onednn_describe_recurrent, bp__onednn_recurrent_ns},
+    {BP_OP_BATCH_NORM, "normalization", "normalization (reference loops)", NULL, bp__onednn_describe_normalization,
      bp__onednn_normalization_ns},
-    {BP_OP_BATCH_NORM_TRAINING, "normalization", "normalization (reference loops)", bp__onednn_describe_normalization,
-     bp__onednn_normalization_ns},
-    {BP_OP_BATCH_NORM_BACKWARD, "normalization", "normalization (reference loops)", bp__onednn_describe_normalization,
-     bp__onednn_normalization_ns},
+    {BP_OP_BATCH_NORM_TRAINING, "normalization", "normalization (reference loops)", NULL,
+     bp__onednn_describe_normalization, bp__onednn_normalization_ns},
+    {BP_OP_BATCH_NORM_BACKWARD, "normalization", "normalization (reference loops)", NULL,
+     bp__onednn_describe_normalization, bp__onednn_normalization_ns},
 };
 
 static const family *family_of(const bp_problem *problem) {
@@ -118,9 +122,9 @@ static void check_primitive(const bp__driver *driver, const bp_problem *problem,
 }
 
 /* Reference loops round sums of integers to f32, so they are not offered for products. */
-static void check_reference(const bp__driver *driver, const family *of, bp__onednn_call *call, bp_verdict *verdict) {
-    call->reference = bp__onednn_has_reference(driver, call);
-    if (call->reference && !of->slow && verdict->reason == BP_REASON_ACCEPTED) {
+static void check_way(const bp__driver *driver, const family *of, bp__onednn_call *call, bp_verdict *verdict) {
+    call->way = bp__onednn_noted_way(driver, call);
+    if (call->way == BP__ONEDNN_BY_LOOPS && !of->slow && verdict->reason == BP_REASON_ACCEPTED) {
         bp__driver_refuse(verdict, BP_REASON_OTHER, "it has only reference loops for this problem");
     }
 }
@@ -147,7 +151,7 @@ static bool takes(bp__driver *driver, const bp_problem *problem, bp__onednn_call
             bp__driver_refuse(verdict, BP_REASON_LAYOUT, "%s", why);
         } else {
             check_primitive(driver, problem, call, verdict);
-            check_reference(driver, of, call, verdict);
+            check_way(driver, of, call, verdict);
         }
     }
     return verdict->reason == BP_REASON_ACCEPTED;
@@ -165,7 +169,8 @@ static uint32_t properties_of(const bp__driver *driver, const bp_policy *policy,
     }
     const bool rounds = call->kind != BP__ONEDNN_AVERAGE && call->kind != BP__ONEDNN_AVERAGE_BACKWARD &&
                         call->kind != BP__ONEDNN_NORMALIZE;
-    uint32_t properties = BP_PROPERTY_ACCUMULATES_F32 | (depends_on_row(call) ? BP_PROPERTY_PROPAGATES_NAN : 0);
+    uint32_t properties = BP_PROPERTY_ACCUMULATES_F32 | (depends_on_row(call) ? BP_PROPERTY_PROPAGATES_NAN : 0) |
+                          (call->way == BP__ONEDNN_BY_ITEMS ? BP_PROPERTY_ITEM_BY_ITEM : 0);
     properties |= !rounds                                  ? 0
                   : call->fpmath == BP__ONEDNN_FPMATH_BF16 ? BP_PROPERTY_ROUNDS_BELOW_TF32
                   : call->fpmath == BP__ONEDNN_FPMATH_TF32 ? BP_PROPERTY_INPUTS_TF32
@@ -177,7 +182,7 @@ static uint32_t properties_of(const bp__driver *driver, const bp_policy *policy,
 
 static double cost_of(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call, int threads) {
     const double ns = family_of(problem)->cost_ns(driver, problem, call, threads);
-    return call->reference ? REFERENCE_COST * ns : ns;
+    return call->way == BP__ONEDNN_BY_LOOPS ? REFERENCE_COST * ns : ns;
 }
 
 /* Offers the call on one thread, or on as many as gain. Returns whether it is on several. */
@@ -189,7 +194,9 @@ static bool offer(bp__driver *driver, const bp_problem *problem, bp__onednn_call
     const bool gains =
         !alone && allowed > 1 && cost_of(driver, problem, call, allowed) < cost_of(driver, problem, call, 1);
     call->setup = bp__driver_thread_policy(driver, policy, false, gains);
-    verdict.algorithm = call->reference ? of->slow : of->algorithm;
+    verdict.algorithm = call->way == BP__ONEDNN_BY_LOOPS   ? of->slow
+                        : call->way == BP__ONEDNN_BY_ITEMS ? of->items
+                                                           : of->algorithm;
     verdict.packs = call->packs;
     if (call->own && !(problem->policy.packed & call->packs)) {
         snprintf(verdict.text, sizeof verdict.text, "converts the weight%s in each call",

@@ -2,9 +2,10 @@
  * windows, batch normalization and recurrent layers on oneDNN 3.
  *
  * A file for each family describes the operands as oneDNN sees them, and refuses what it computes with reference loops,
- * or not as our headers say. accept.c chooses threads and makes the offers. All of that is pure. plan.c makes the primitive, and those that convert operands to the layouts of
- * the library's choice. run.c runs them; a packed operand skips the conversion. stage.c prepares what a recurrent layer
- * reads and no tensor of the caller has. The provider's instance is the library's driver.
+ * or not as our headers say. accept.c chooses threads and makes the offers. All of that is pure. plan.c makes the
+ * primitive, and those that convert operands to the layouts of the library's choice. run.c runs them; a packed operand
+ * skips the conversion. stage.c prepares what a recurrent layer reads and no tensor of the caller has. The provider's
+ * instance is the library's driver.
  */
 #ifndef BP_ONEDNN_ONEDNN_H
 #define BP_ONEDNN_ONEDNN_H
@@ -57,6 +58,13 @@ enum {
     BP__ONEDNN_LAST_CELL
 };
 
+/* How the library computes a call. */
+typedef enum bp__onednn_way {
+    BP__ONEDNN_BY_KERNEL, /* or it is not known yet */
+    BP__ONEDNN_BY_LOOPS,  /* reference loops */
+    BP__ONEDNN_BY_ITEMS   /* products of a batch one by one */
+} bp__onednn_way;
+
 /* A call of the library, as the problem implies it. */
 typedef struct bp__onednn_call {
     bp__onednn_kind kind;
@@ -73,7 +81,7 @@ typedef struct bp__onednn_call {
     unsigned flags; /* of a normalization */
     float eps;
     bool relu, adds, deterministic; /* adds: to the result */
-    bool reference;                 /* with reference loops, as an earlier plan found */
+    bp__onednn_way way;             /* as an earlier plan found */
     bp__thread_setup setup;
 } bp__onednn_call;
 
@@ -100,14 +108,14 @@ double bp__onednn_normalization_ns(const bp__driver *driver, const bp_problem *p
 double bp__onednn_recurrent_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
                                int threads);
 
-/* ---- Reference loops (reference.c) ---- */
+/* ---- Ways without a kernel (reference.c) ---- */
 
-/* Returns whether the library has nothing but reference loops for a described primitive. */
+/* Returns how the library computes a described primitive. */
 struct bp__onednn_plan;
-bool bp__onednn_is_reference(const struct bp__onednn_plan *plan);
-/* Notes that, and returns whether it was noted for an equal call. */
-void bp__onednn_note_reference(const bp__driver *driver, const bp__onednn_call *call);
-bool bp__onednn_has_reference(const bp__driver *driver, const bp__onednn_call *call);
+bp__onednn_way bp__onednn_way_of(const struct bp__onednn_plan *plan);
+/* Note that, and return what was noted for an equal call. */
+void bp__onednn_note_way(const bp__driver *driver, const bp__onednn_call *call, bp__onednn_way way);
+bp__onednn_way bp__onednn_noted_way(const bp__driver *driver, const bp__onednn_call *call);
 
 /* ---- Tensors (tensors.c) ---- */
 

@@ -187,14 +187,16 @@ static bp_status prepare(bp__onednn_plan *plan) {
     if (!error) {
         lay_out(plan);
     }
-    const bool slow = !error && !plan->call.reference && bp__onednn_is_reference(plan);
+    const bp__onednn_way way = error ? BP__ONEDNN_BY_KERNEL : bp__onednn_way_of(plan);
     bp__driver_end(driver, &setup, before);
-    if (slow) {
-        bp__onednn_note_reference(driver, &plan->call);
+    if (way == BP__ONEDNN_BY_KERNEL || way == plan->call.way) {
+        return bp__onednn_status(plan, error, "making a primitive");
     }
-    return slow ? driver->host->fail(BP_E_UNSUPPORTED, "library '%s' has only reference loops for it",
-                                     driver->library->id)
-                : bp__onednn_status(plan, error, "making a primitive");
+    bp__onednn_note_way(driver, &plan->call, way);
+    return driver->host->fail(BP_E_UNSUPPORTED,
+                              way == BP__ONEDNN_BY_LOOPS ? "library '%s' has only reference loops for it"
+                                                         : "library '%s' has no kernel for a batch in this layout",
+                              driver->library->id);
 }
 
 static void destroy_primitives(bp__onednn_plan *plan) {

@@ -110,6 +110,9 @@ const char *bp__onednn_describe_product(bp__onednn_call *call, const bp_problem 
 /* One instruction of VNNI multiplies and adds four times as many 8-bit integers as one of FMA does numbers in f32.
  * Libraries without it hardly give right results. Factors in f16 are converted, and multiplied in f32. */
 #define INTEGER_GAIN 4
+/* A product of a batch without a kernel packs both factors, and has a call of its own. */
+#define ITEM_WORK 3.0
+#define ITEM_NS 1500
 
 double bp__onednn_product_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
                              int threads) {
@@ -117,8 +120,10 @@ double bp__onednn_product_ns(const bp__driver *driver, const bp_problem *problem
     const double work = (double)g->m * (double)g->n * (double)g->k * (double)g->batch;
     const double factors = bp__onednn_elements(&call->operand[BP__ONEDNN_SOURCE].tensor) +
                            (call->packs ? 0 : bp__onednn_elements(&call->operand[BP__ONEDNN_WEIGHT].tensor));
-    const double alone = 1.1 * work / (bp__onednn_rate(driver) * (is_integer(problem) ? INTEGER_GAIN : 1)) +
-                         0.3 * factors + 0.1 * bp__onednn_elements(&call->operand[BP__ONEDNN_RESULT].tensor) +
-                         100 * (double)(g->batch - 1);
+    const bool by_items = call->way == BP__ONEDNN_BY_ITEMS;
+    const double alone =
+        1.1 * (by_items ? ITEM_WORK : 1) * work / (bp__onednn_rate(driver) * (is_integer(problem) ? INTEGER_GAIN : 1)) +
+        0.3 * factors + 0.1 * bp__onednn_elements(&call->operand[BP__ONEDNN_RESULT].tensor) +
+        (by_items ? ITEM_NS : 100) * (double)(g->batch - 1);
     return 1500 + alone / threads + (threads > 1 ? 5000 : 0);
 }

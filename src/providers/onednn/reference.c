@@ -1,9 +1,10 @@
-/* reference.c - remembers the calls for which the library has nothing but reference loops.
+/* reference.c - remembers the calls for which the library has no kernel of its own.
  *
- * These loops are hundreds of times slower than kernels. Which implementation the library takes is known only when
- * a plan asks it. That plan fails, the call is noted, and the choice is made again: the provider then offers reference
- * loops as such, with their price. The table has one place for each hash: a call that loses its place is found again by
- * its next plan. */
+ * Reference loops are hundreds of times slower than kernels. A batch whose items are multiplied one by one takes up to
+ * thirty times as long as one in a layout for which the library has a kernel. Which implementation the library takes is
+ * known only when a plan asks it. That plan fails, the call is noted, and the choice is made again: the provider then
+ * offers the implementation as such, with its price. The table has one place for each hash: a call that loses its place
+ * is found again by its next plan. */
 #include "providers/onednn/onednn.h"
 
 #include <stdatomic.h>
@@ -47,20 +48,39 @@ static uint64_t hash_of(const bp__driver *driver, const bp__onednn_call *call) {
     return add(hash, &call->adds, sizeof call->adds);
 }
 
-void bp__onednn_note_reference(const bp__driver *driver, const bp__onednn_call *call) {
+/* The low bits of an entry have the way; the low bits of the hash are not used. */
+enum { WAYS = 3 };
+
+void bp__onednn_note_way(const bp__driver *driver, const bp__onednn_call *call, bp__onednn_way way) {
     const uint64_t hash = hash_of(driver, call);
-    atomic_store_explicit(&places[hash % PLACES], hash, memory_order_relaxed);
+    atomic_store_explicit(&places[hash / (WAYS + 1) % PLACES], (hash & ~(uint64_t)WAYS) | way, memory_order_relaxed);
 }
 
-bool bp__onednn_has_reference(const bp__driver *driver, const bp__onednn_call *call) {
+bp__onednn_way bp__onednn_noted_way(const bp__driver *driver, const bp__onednn_call *call) {
     const uint64_t hash = hash_of(driver, call);
-    return atomic_load_explicit(&places[hash % PLACES], memory_order_relaxed) == hash;
+    const uint64_t noted = atomic_load_explicit(&places[hash / (WAYS + 1) % PLACES], memory_order_relaxed);
+    return (noted ^ hash) & ~(uint64_t)WAYS ? BP__ONEDNN_BY_KERNEL : (bp__onednn_way)(noted & WAYS);
 }
 
-/* The library's own name of its recurrent layers on kernels of products begins in the same way. */
-bool bp__onednn_is_reference(const bp__onednn_plan *plan) {
+static bool has_batch(const bp__onednn_call *call) {
+    const bp__onednn_tensor *t = &call->operand[BP__ONEDNN_RESULT].tensor;
+    int64_t items = 1;
+    for (int i = 0; i < t->ndim - 2; i++) {
+        items *= t->size[i];
+    }
+    return items > 1;
+}
+
+/* The library's own name of its recurrent layers on kernels of products begins as the name of reference loops. Its
+ * names of products by a routine for a single product begin with "gemm". */
+bp__onednn_way bp__onednn_way_of(const bp__onednn_plan *plan) {
     const char *name = "";
-    return plan->call.kind != BP__ONEDNN_RECUR &&
-           plan->api.primitive_desc_query(plan->description, BP__ONEDNN_QUERY_NAME, 0, &name) == BP__ONEDNN_OK &&
-           (strncmp(name, "ref", 3) == 0 || strstr(name, "+ref"));
+    if (plan->call.kind == BP__ONEDNN_RECUR ||
+        plan->api.primitive_desc_query(plan->description, BP__ONEDNN_QUERY_NAME, 0, &name) != BP__ONEDNN_OK) {
+        return BP__ONEDNN_BY_KERNEL;
+    }
+    return strncmp(name, "ref", 3) == 0 || strstr(name, "+ref") ? BP__ONEDNN_BY_LOOPS
+           : plan->call.kind == BP__ONEDNN_MULTIPLY && has_batch(&plan->call) && strncmp(name, "gemm", 4) == 0
+               ? BP__ONEDNN_BY_ITEMS
+               : BP__ONEDNN_BY_KERNEL;
 }

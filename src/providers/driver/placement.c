@@ -1,0 +1,181 @@
+/* placement.c - lists threads that libraries started for us, and sets their affinity. See placement.h. */
+#include "providers/driver/placement.h"
+
+#include <dirent.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Lists are taken once and never given back; one whose caller has ended is used again. */
+enum { LISTS = 64, MOST_WORKERS = 127, MOST_THREADS = 512, ORIGINS = 64 };
+
+struct bp__workers {
+    atomic_int caller; /* thread id; 0: not in use; SHARED: all callers */
+    int number;
+    int count;
+    int worker[MOST_WORKERS];
+    atomic_int avoided; /* the processor that they must not use now; -1: none */
+    int before_count;   /* threads that existed before a call; 0: not expected */
+    int before[MOST_THREADS];
+};
+
+enum { SHARED = -1 };
+typedef enum origin { UNKNOWN, OURS, PROGRAM } origin;
+
+static bp__workers lists[LISTS];
+static atomic_uchar origins[ORIGINS];
+
+static int own_id(void) {
+    return (int)syscall(SYS_gettid);
+}
+
+static bool exists(int thread) {
+    return syscall(SYS_tgkill, getpid(), thread, 0) == 0;
+}
+
+void bp__placement_origin(int number, bool ours) {
+    unsigned char unknown = UNKNOWN;
+    if (number >= 0 && number < ORIGINS) {
+        atomic_compare_exchange_strong(&origins[number], &unknown, (unsigned char)(ours ? OURS : PROGRAM));
+    }
+}
+
+/* ---- Lists ---- */
+
+bp__workers *bp__workers_of(int number, bool shared) {
+    const int caller = shared ? SHARED : own_id();
+    for (int i = 0; i < LISTS; i++) {
+        const int used = atomic_load_explicit(&lists[i].caller, memory_order_acquire);
+        if (used == caller && lists[i].number == number) {
+            return &lists[i];
+        }
+    }
+    return NULL;
+}
+
+/* A list is free if it has no caller, or one that has ended. */
+static bp__workers *take_list(int number, bool shared) {
+    const int caller = shared ? SHARED : own_id();
+    for (int i = 0; i < LISTS; i++) {
+        int used = atomic_load_explicit(&lists[i].caller, memory_order_relaxed);
+        const bool is_free = used == 0 || (used != SHARED && !exists(used));
+        if (is_free && atomic_compare_exchange_strong(&lists[i].caller, &used, caller)) {
+            lists[i].number = number;
+            lists[i].count = lists[i].before_count = 0;
+            atomic_store_explicit(&lists[i].avoided, -1, memory_order_relaxed);
+            return &lists[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- The threads of the process ---- */
+
+/* Writes the threads' numbers. Returns how many there are; 0 if they cannot be read, or are more than fit. */
+static int list_threads(int threads[MOST_THREADS]) {
+    DIR *folder = opendir("/proc/self/task");
+    int count = 0;
+    if (!folder) {
+        return 0;
+    }
+    for (struct dirent *entry; (entry = readdir(folder)) && count <= MOST_THREADS;) {
+        const int thread = (int)strtol(entry->d_name, NULL, 10);
+        if (thread > 0 && count++ < MOST_THREADS) {
+            threads[count - 1] = thread;
+        }
+    }
+    closedir(folder);
+    return count <= MOST_THREADS ? count : 0;
+}
+
+static bool is_in(const int *threads, int count, int thread) {
+    for (int i = 0; i < count; i++) {
+        if (threads[i] == thread) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bp__workers *bp__workers_expect(int number, bool shared) {
+    if (number < 0 || number >= ORIGINS || atomic_load(&origins[number]) != OURS) {
+        return NULL;
+    }
+    bp__workers *workers = bp__workers_of(number, shared);
+    workers = workers ? workers : take_list(number, shared);
+    if (workers) {
+        workers->before_count = list_threads(workers->before);
+    }
+    return workers;
+}
+
+/* Whether the thread is not bound: it may run where its caller may. */
+static bool is_unbound(int thread, const cpu_set_t *of_caller) {
+    cpu_set_t own;
+    return sched_getaffinity(thread, sizeof own, &own) == 0 && CPU_EQUAL(&own, of_caller);
+}
+
+/* Threads end when a smaller number is set, and in a child of fork. */
+static void remove_ended(bp__workers *workers) {
+    int left = 0;
+    for (int i = 0; i < workers->count; i++) {
+        if (exists(workers->worker[i])) {
+            workers->worker[left++] = workers->worker[i];
+        }
+    }
+    workers->count = left;
+}
+
+void bp__workers_find(bp__workers *workers, int expected) {
+    cpu_set_t of_caller;
+    if (!workers || workers->before_count == 0 || expected <= 0) {
+        return;
+    }
+    int now[MOST_THREADS], found = 0, unbound = 0;
+    const int count = list_threads(now);
+    const bool known = count > 0 && sched_getaffinity(0, sizeof of_caller, &of_caller) == 0;
+    for (int i = 0; i < count && known; i++) {
+        if (!is_in(workers->before, workers->before_count, now[i])) {
+            now[found++] = now[i];
+            unbound += is_unbound(now[found - 1], &of_caller);
+        }
+    }
+    workers->before_count = 0;
+    remove_ended(workers);
+    if (found != expected || unbound != found) { /* others have started threads too */
+        return;
+    }
+    for (int i = 0; i < found && workers->count < MOST_WORKERS; i++) {
+        workers->worker[workers->count++] = now[i];
+    }
+    atomic_store_explicit(&workers->avoided, -1, memory_order_relaxed);
+}
+
+/* ---- Affinity ---- */
+
+static void move_workers(bp__workers *workers, int processor) {
+    cpu_set_t allowed;
+    if (sched_getaffinity(0, sizeof allowed, &allowed) != 0) {
+        return;
+    }
+    CPU_CLR((size_t)processor, &allowed);
+    for (int i = 0; CPU_COUNT(&allowed) > 0 && i < workers->count; i++) {
+        if (exists(workers->worker[i])) { /* or its number may belong to a thread of another process */
+            sched_setaffinity(workers->worker[i], sizeof allowed, &allowed);
+        }
+    }
+}
+
+void bp__workers_place(bp__workers *workers) {
+    if (!workers || workers->count == 0) {
+        return;
+    }
+    const int processor = sched_getcpu();
+    if (processor < 0 || processor >= CPU_SETSIZE ||
+        atomic_exchange_explicit(&workers->avoided, processor, memory_order_relaxed) == processor) {
+        return;
+    }
+    move_workers(workers, processor);
+}
