@@ -33,6 +33,8 @@ class Device(NamedTuple):
     extensions: str
     arch: str
     """Name for compilers, such as "sm_90"; "" if the driver tells none."""
+    type: int
+    """DLPack's number of the type, the first one of ``__dlpack_device__()``."""
     units: int
     clock_mhz: int
     vector_bytes: int

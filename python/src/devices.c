@@ -41,7 +41,8 @@ static PyObject *facts_of(const bp_device_info *d) {
     const struct {
         const char *name;
         uint64_t value;
-    } numbers[] = {{"units", d->units},
+    } numbers[] = {{"type", (uint64_t)d->type},
+                   {"units", d->units},
                    {"clock_mhz", d->clock_mhz},
                    {"vector_bytes", d->vector_bytes},
                    {"group_items", d->group_items},
