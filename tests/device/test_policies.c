@@ -337,6 +337,39 @@ static void linear_layers_obey_the_settings_of_products(void **state) {
     }
 }
 
+static bp_status status_of_check;
+static const bp_conv_call *call_of_check;
+
+static int runs_a_convolution(void *user) {
+    (void)user;
+    status_of_check = bp_conv_run(NULL, call_of_check);
+    return 0;
+}
+
+static void a_check_in_a_linear_layer_runs_convolutions(void **state) {
+    const int64_t image[] = {4, 8, 1}, window[] = {8, 8, 1};
+    DLManagedTensorVersioned *x = ones("other:0", 3, image), *w = ones("other:0", 3, window),
+                             *y = ones("other:0", 3, image);
+    const bp_conv_call conv = {.struct_size = sizeof conv,
+                               .ndim = 1,
+                               .input = &x->dl_tensor,
+                               .weight = &w->dl_tensor,
+                               .output = &y->dl_tensor};
+    (void)state;
+    call_of_check = &conv;
+    status_of_check = BP_E_INTERNAL;
+    bp_set_interrupt_check(runs_a_convolution, NULL, NULL);
+    const bool before = bp__precision_of_linear(true);
+    assert_false(bp__operation_interrupted(BP_OP_CONV));
+    assert_true(bp__precision_of_linear(before));
+    bp_set_interrupt_check(NULL, NULL, NULL);
+    assert_ok(status_of_check);
+    assert_int_equal(gauge->ran.precision, 1);
+    free_tensor(x);
+    free_tensor(w);
+    free_tensor(y);
+}
+
 static void multiply(const char *settings, const DLManagedTensorVersioned *a, DLManagedTensorVersioned *c) {
     bp_options *options;
     assert_ok(bp_options_new(&options, settings));
@@ -416,6 +449,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(explanations_list_the_algorithms_of_a_library, begin_policies, end),
         cmocka_unit_test_setup_teardown(refusals_name_the_devices_of_a_provider, begin_policies, end),
         cmocka_unit_test_setup_teardown(linear_layers_obey_the_settings_of_products, begin_policies, end),
+        cmocka_unit_test_setup_teardown(a_check_in_a_linear_layer_runs_convolutions, begin_policies, end),
         cmocka_unit_test_setup_teardown(a_plan_is_never_used_with_another_policy, begin_policies, end),
     };
     return cmocka_run_group_tests(tests, start, stop_devices);
