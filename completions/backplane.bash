@@ -29,9 +29,9 @@ _backplane_options() {
         settings) echo "--changed --json" ;;
         get) echo "--json" ;;
         set) echo "--unset --system --file" ;;
-        explain) echo "--set --json --device --alpha --beta --trans-a --trans-b --conj-a --conj-b --lda --ldb --ldc --strategy --minimize
-            --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size --padding
-            --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
+        explain) echo "--set --json --all --device --alpha --beta --trans-a --trans-b --conj-a --conj-b --lda --ldb --ldc --strategy
+            --minimize --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size
+            --padding --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
             --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --to --row-dims
             --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond
             --rtol --atol --ord --keepdim --power" ;;

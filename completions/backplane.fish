@@ -64,6 +64,7 @@ complete -c backplane -n "$using set" -s u -l unset -d 'Remove the setting from 
 complete -c backplane -n "$using set" -l system -d 'Use the system file, /etc/backplane/backplane.conf, which applies to all users'
 complete -c backplane -n "$using set" -s f -l file -r -F -d 'Use this file, which BACKPLANE_SETTINGS_FILE names for the programs that are to read it'
 complete -c backplane -n "$using explain eval compare bench tune" -s s -l set -x -a '(__backplane_assignments)' -d 'Use this setting for the call'
+complete -c backplane -n "$using explain" -l all -d 'Also list the algorithms of each library\'s own list'
 complete -c backplane -n "$using explain" -l device -x -a '(__backplane_devices)' -d 'Device of the arrays (see list --devices), or a file with the description of one'
 complete -c backplane -n "$using explain eval compare bench tune" -l alpha -x -d 'gemm: factor of the product (real or real,imaginary)'
 complete -c backplane -n "$using explain eval compare bench tune" -l beta -x -d 'gemm: factor of the old C; default 1 if C is given, else 0'

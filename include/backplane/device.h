@@ -83,6 +83,11 @@ typedef struct bp_device_info {
     uint64_t largest;         /* bytes, of one block of memory */
     uint64_t local_memory;    /* bytes for one group */
     uint64_t parameter_bytes; /* of a kernel's arguments */
+    const char *arch;         /* name for compilers: "sm_90", "gfx942" */
+    uint32_t capability;      /* of CUDA: 100 times the major number plus 10 times the minor one, 900 for sm_90 */
+    uint32_t driver_number;   /* newest version of the interface that the driver has: 13000 for CUDA 13.0 */
+    uint64_t l2;              /* bytes of the last cache before the memory */
+    uint64_t shared_optin;    /* bytes for one group if a kernel asks for more than local_memory */
 } bp_device_info;
 
 /* Fills *info with entry `index` (0, 1, ...) and returns 1. Returns 0 past the end, for NULL and for an unknown
@@ -97,7 +102,8 @@ BP_API bp_status bp_device_find(const char *id, int32_t *place);
 /* Fills *info for a place. Errors: BP_E_NOT_FOUND (no such place), BP_E_ARGUMENT. */
 BP_API bp_status bp_device_describe(int32_t place, bp_device_info *info);
 
-/* Returns the place of DLPack's device, without looking for it: 0 for host memory of any kind. */
+/* Returns the place of DLPack's device, without looking for it: 0 for host memory of any kind. Managed memory of CUDA
+ * (kDLCUDAManaged) has the place of the CUDA device with that index. */
 BP_API int32_t bp_device_place(DLDevice device);
 
 /* Writes a description of the device as JSON into `buffer` (`size` bytes, with the final zero), cut as by snprintf.

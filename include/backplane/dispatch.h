@@ -95,6 +95,8 @@ typedef struct bp_plan_info {
     size_t workspace;  /* bytes that a run needs in addition to its operands: copies, panels, intermediate results */
     uint32_t packs;    /* bit i: bp_plan_pack() of operand i saves time */
     int operands;      /* number of elements of bp_execute()'s `operands`, optional ones included */
+    int workspace_alignment; /* bytes: what the address of a workspace of the caller is a multiple of, or its offset on
+                              * devices whose memory has no addresses */
 } bp_plan_info;
 
 /* Fills *info. Strings are valid as long as the plan. Errors: BP_E_ARGUMENT (NULL, unknown struct_size). */

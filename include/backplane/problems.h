@@ -16,7 +16,7 @@ extern "C" {
  * itself. Strides of dimensions of size 1 are 0. Addresses are multiples of the element size (of one component for
  * complex types). If beta is 0, C is not read, so NaN in C disappears, as in BLAS. If k is 0, the result is beta * C.
  * Sizes may be 0.
- * bp_problem.dtype is the type of A. Since 2.5, A and B may each be I8 or U8, with C I32: the sum modulo 2^32, with
+ * bp_problem.dtype is the type of A. A and B may each be I8 or U8, with C I32: the sum modulo 2^32, with
  * alpha 1 and beta 0 or 1. A provider that refuses I8 and U8 need not read b_type and c_type. */
 typedef struct bp_gemm_problem {
     int64_t m, n, k;
@@ -25,8 +25,8 @@ typedef struct bp_gemm_problem {
     int64_t c_row, c_column;
     uint8_t conjugate_a, conjugate_b;
     uint8_t alpha, beta; /* a bp_factor */
-    uint8_t folded; /* with deterministic 2: rows or columns were items of a batch (BP_PROPERTY_ROW_INVARIANT); 2.5 */
-    uint8_t b_type, c_type;                 /* a bp_dtype; 0: as bp_problem.dtype. Since 2.5 */
+    uint8_t folded;      /* with deterministic 2: rows or columns were items of a batch (BP_PROPERTY_ROW_INVARIANT) */
+    uint8_t b_type, c_type;                 /* a bp_dtype; 0: as bp_problem.dtype */
     uint8_t with_native;                    /* reserved for dispatch: other parts of the call run on native's threads */
     int32_t batch_ndim;                     /* merged as far as strides allow; 0 for a single product */
     uint32_t reserved_more;                 /* explicit padding, must be 0: problems are compared byte by byte */
@@ -175,8 +175,7 @@ typedef struct bp_contract_problem {
  * Elements outside X are 0. Operands: CONV {X, W, bias, Y}; CONV_INPUT {Y, W, bias, X}; CONV_WEIGHT {X, Y, W, bias}, or
  * {Y, X, W, bias} if `transposed`, with bias the sum of the second operand over items and positions. The bias may be
  * absent. With `relu`, negative elements of the result of CONV and CONV_INPUT become 0, and NaN stays NaN. With
- * `activation` (since 2.10), each element of that result becomes the function of the element; providers of older
- * interfaces get no such problem.
+ * `activation`, each element of that result becomes the function of the element.
  *
  * There are always three positions; the leading ones have size 1 if there are fewer. Strides are in elements,
  * 0 in dimensions of size 1; elements of a written operand do not overlap. The group's stride is the channel's stride
@@ -245,7 +244,7 @@ typedef struct bp_batch_norm_problem {
 #define BP_MAX_LAYER_NORM_NDIM 16
 #define BP_LAYER_NORM_OPERANDS 8
 
-/* Normalization of rows, as norm.h describes it for bp_layer_norm_call; since 2.7. Operands: LAYER_NORM {input, weight,
+/* Normalization of rows, as norm.h describes it for bp_layer_norm_call. Operands: LAYER_NORM {input, weight,
  * bias, output, mean, inverse_std}; LAYER_NORM_BACKWARD {output_gradient, input, weight, mean, inverse_std,
  * input_gradient, weight_gradient, bias_gradient}, where `mean` and `inverse_std` are computed if they are absent.
  *
@@ -281,7 +280,7 @@ typedef enum bp_attention_tensor {
     BP_ATTENTION_QUERY_GRADIENT,
     BP_ATTENTION_KEY_GRADIENT,
     BP_ATTENTION_VALUE_GRADIENT,
-    BP_ATTENTION_MASK_GRADIENT, /* since 2.8, as those below */
+    BP_ATTENTION_MASK_GRADIENT,
     BP_ATTENTION_PAGES,
     BP_ATTENTION_LENGTHS,
     BP_ATTENTION_TENSORS
@@ -296,9 +295,9 @@ typedef struct bp_attention_layout {
     int64_t batch[BP_MAX_ATTENTION_NDIM]; /* strides over the batch; 0 in broadcast dimensions */
 } bp_attention_layout;
 
-/* Attention, as attention.h describes it; since 2.6. Operands: ATTENTION {QUERY, KEY, VALUE, MASK, SEED, OUTPUT,
+/* Attention, as attention.h describes it. Operands: ATTENTION {QUERY, KEY, VALUE, MASK, SEED, OUTPUT,
  * LOGSUMEXP}; ATTENTION_BACKWARD {OUTPUT_GRADIENT, QUERY, KEY, VALUE, MASK, SEED, OUTPUT, LOGSUMEXP, QUERY_GRADIENT,
- * KEY_GRADIENT, VALUE_GRADIENT, MASK_GRADIENT}; ATTENTION_PAGED, since 2.8, {QUERY, KEY, VALUE, MASK, SEED, PAGES,
+ * KEY_GRADIENT, VALUE_GRADIENT, MASK_GRADIENT}; ATTENTION_PAGED {QUERY, KEY, VALUE, MASK, SEED, PAGES,
  * LENGTHS, OUTPUT, LOGSUMEXP}.
  *
  * The batch is the batch of OUTPUT. Heads are dimensions of it like others; heads that share a key and a value are one
@@ -366,7 +365,7 @@ typedef struct bp_rnn_layout {
     int64_t stride[BP_MAX_RNN_NDIM]; /* in elements; 0 if the size is 1, and in dimensions that the tensor lacks */
 } bp_rnn_layout;
 
-/* A recurrent layer, as rnn.h describes it; since 2.7. Operands: RNN {INPUT, WEIGHT_IH, WEIGHT_HH, WEIGHT_HR, BIAS_IH,
+/* A recurrent layer, as rnn.h describes it. Operands: RNN {INPUT, WEIGHT_IH, WEIGHT_HH, WEIGHT_HR, BIAS_IH,
  * BIAS_HH, INITIAL_HIDDEN, INITIAL_CELL, LENGTHS, OUTPUT, FINAL_HIDDEN, FINAL_CELL, RESERVE}; RNN_BACKWARD
  * {OUTPUT_GRADIENT, FINAL_HIDDEN_GRADIENT, FINAL_CELL_GRADIENT, INPUT, WEIGHT_IH, WEIGHT_HH, WEIGHT_HR, INITIAL_HIDDEN,
  * INITIAL_CELL, LENGTHS, OUTPUT, RESERVE, INPUT_GRADIENT, INITIAL_HIDDEN_GRADIENT, INITIAL_CELL_GRADIENT,
@@ -430,7 +429,7 @@ typedef enum bp_binary_kind {
 #define BP_MAX_ELEMENTWISE_NDIM 64 /* BP_MAX_NDIM */
 #define BP_ELEMENTWISE_OPERANDS 3
 
-/* Functions of single elements, and elements at given indices, as elementwise.h describes them; since 2.7. Operands:
+/* Functions of single elements, and elements at given indices, as elementwise.h describes them. Operands:
  * UNARY {input, output}; BINARY {a, b, output}; TAKE and GATHER {input, indices, output}. For each index i of the
  * dimensions, with the strides of each operand:
  *
@@ -471,7 +470,7 @@ typedef enum bp_softmax_kind { BP_SOFTMAX, BP_LOG_SOFTMAX } bp_softmax_kind;
 
 #define BP_MAX_REDUCE_NDIM 64
 
-/* Reductions and softmax, as reduce.h describes them; since 2.7. Operands: REDUCE {X, Y}; SOFTMAX {X, Y};
+/* Reductions and softmax, as reduce.h describes them. Operands: REDUCE {X, Y}; SOFTMAX {X, Y};
  * SOFTMAX_BACKWARD {X, Y, Z}: output, its gradient, and the gradient by the input, which is written.
  *
  * The first `kept_ndim` dimensions are the dimensions of the output of REDUCE, the others are reduced: for softmax that
@@ -517,7 +516,7 @@ typedef struct bp_random_problem {
 
 #define BP_MAX_CUMSUM_NDIM 63
 
-/* Cumulative sums along rows, as cumsum.h describes them; since 2.12. Operands: {X, Y}. The dimensions say which
+/* Cumulative sums along rows, as cumsum.h describes them. Operands: {X, Y}. The dimensions say which
  * row it is, sorted by decreasing magnitude of their stride in Y, except of size 1, and merged if all strides allow.
  * Strides are in elements, those along a row 0 if its length is 1; strides of X may be 0. Without elements, the length
  * is 0, and there are no dimensions; otherwise no size is 0. Y does not overlap itself. It may be X, with its type and

@@ -26,9 +26,8 @@
 extern "C" {
 #endif
 
-#define BP_PROVIDER_ABI_MAJOR 2u
-#define BP_PROVIDER_ABI_MINOR 12u
-#define BP_PROVIDER_MINOR_ACTIVATION 10u /* the first one with bp_conv_problem.activation */
+#define BP_PROVIDER_ABI_MAJOR 3u
+#define BP_PROVIDER_ABI_MINOR 0u
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
 /* A scalar factor. `im` is ignored for real types. */
@@ -58,7 +57,75 @@ typedef struct bp_policy {
     uint8_t measured;      /* reserved for dispatch, from here on; 1: calibrated times may decide */
     uint8_t benchmark;     /* whether candidates are measured */
     uint8_t tuning;        /* which measured times are used */
+    /* The settings under cuda and cudnn, on devices of CUDA and ROCm; 0 everywhere else. */
+    uint8_t products;            /* BP_PRODUCTS_ mask */
+    uint8_t convolutions;        /* BP_CUDNN_ mask */
+    uint8_t sdp;                 /* of attention: BP_SDP_ mask; 0 for other operations */
+    uint8_t sdp_order;           /* see bp_policy_sdp() */
+    uint32_t benchmark_limit;    /* most algorithms that BP_CUDNN_BENCHMARK measures; 0: no limit, or no measuring */
+    uint64_t workspace_limit;    /* bytes for a product of cuBLAS; 0: what is best for the device */
+    uint64_t lt_workspace_limit; /* likewise of cuBLASLt */
 } bp_policy;
+
+/* bp_policy.products: what products in f16, bf16 and f32 may do (cuda.matmul), and which library is preferred. */
+#define BP_PRODUCTS_F16_REDUCTION 1u     /* add partial results in f16 */
+#define BP_PRODUCTS_F16_SPLIT_K 2u       /* split k in products of f16 */
+#define BP_PRODUCTS_BF16_REDUCTION 4u    /* add partial results in bf16 */
+#define BP_PRODUCTS_BF16_SPLIT_K 8u      /* split k in products of bf16 */
+#define BP_PRODUCTS_F16_ACCUMULATION 16u /* accumulate in f16 */
+#define BP_PRODUCTS_BFX9 32u             /* compute f32 as nine products of bf16; `precision` is 0 */
+#define BP_PRODUCTS_LIBRARY 192u         /* these two bits are a bp_products_library */
+#define BP_PRODUCTS_LIBRARY_SHIFT 6
+
+typedef enum bp_products_library {
+    BP_PRODUCTS_BY_DEFAULT,
+    BP_PRODUCTS_BY_CUBLAS,
+    BP_PRODUCTS_BY_CUBLASLT,
+    BP_PRODUCTS_BY_CK
+} bp_products_library;
+
+static inline bp_products_library bp_policy_products_library(const bp_policy *policy) {
+    return BP__CAST(bp_products_library, policy->products >> BP_PRODUCTS_LIBRARY_SHIFT);
+}
+
+/* bp_policy.convolutions. Dispatch itself refuses cuDNN and MIOpen for the first two. */
+#define BP_CUDNN_DISABLED 1u          /* cudnn.enabled is false */
+#define BP_CUDNN_DETERMINISTIC 2u     /* only algorithms with bitwise reproducible results */
+#define BP_CUDNN_BENCHMARK 4u         /* measure the algorithms of a convolution, and use the fastest */
+#define BP_CUDNN_DEPTHWISE_CUDNN 8u   /* depthwise convolutions: cuDNN */
+#define BP_CUDNN_DEPTHWISE_NATIVE 16u /* depthwise convolutions: kernels of another library; neither: the fastest */
+#define BP_CUDNN_IMMEDIATE 32u        /* MIOpen: the algorithm that needs no search */
+
+/* Kinds of kernels of attention, in the default order. */
+typedef enum bp_sdp_kernel {
+    BP_SDP_FLASH,
+    BP_SDP_EFFICIENT,
+    BP_SDP_MATH,
+    BP_SDP_CUDNN,
+    BP_SDP_OVERRIDEABLE
+} bp_sdp_kernel;
+#define BP_SDP_KERNELS 5
+
+/* bp_policy.sdp: bit 1 << bp_sdp_kernel allows the kernel. Dispatch refuses algorithms of other kernels. */
+#define BP_SDP_REDUCTION 32u /* products of BP_SDP_MATH in f16 and bf16 may accumulate in these types */
+
+/* Returns the kernel that is tried at `position` (0 to BP_SDP_KERNELS - 1), whether it is allowed or not.
+ * sdp_order is the number of the order among all orders, sorted as words. */
+static inline bp_sdp_kernel bp_policy_sdp(const bp_policy *policy, int position) {
+    unsigned rest = policy->sdp_order % 120u, orders = 24, left = 31; /* bit i: kernel i has no position yet */
+    for (int i = 0;; i++) {
+        unsigned skip = rest / orders, kernel = 0;
+        while (!(left >> kernel & 1) || skip-- > 0) {
+            kernel++;
+        }
+        if (i == position || i == BP_SDP_KERNELS - 1) {
+            return BP__CAST(bp_sdp_kernel, kernel);
+        }
+        left &= ~(1u << kernel);
+        rest %= orders;
+        orders /= BP__CAST(unsigned, BP_SDP_KERNELS - 1 - i);
+    }
+}
 
 typedef enum bp_capability {
     BP_CAPABILITY_DEFAULT,
@@ -104,7 +171,7 @@ static inline bp_dtype bp_gemm_type(const bp_problem *problem, uint8_t type) {
 #define BP_PROPERTY_PACKS_A 256u          /* copies the operand to scratch memory first */
 #define BP_PROPERTY_PACKS_B 512u
 #define BP_PROPERTY_PACKS_C 1024u
-#define BP_PROPERTY_ROW_INVARIANT 2048u /* bitwise equal in any row and any column of a matrix product; since 2.5 */
+#define BP_PROPERTY_ROW_INVARIANT 2048u /* bitwise equal in any row and any column of a matrix product */
 /* The items of this batch are computed one by one. The library computes batches in other layouts at once, so that the
  * measured times of batches do not hold. */
 #define BP_PROPERTY_ITEM_BY_ITEM 4096u
@@ -163,8 +230,8 @@ typedef struct bp_exec {
     size_t struct_size; /* sizeof(bp_exec) */
     bp_queue *queue; /* of the plan's device; NULL: the calling thread's. A plan of the host runs in the calling thread
                       * and is complete when the call returns */
-    bp_operand
-        workspace; /* at least bp_plan_info.workspace bytes, aligned to 64; base NULL: the library allocates it */
+    bp_operand workspace;     /* at least bp_plan_info.workspace bytes, a multiple of bp_plan_info.workspace_alignment;
+                               * base NULL: the library allocates it */
     size_t workspace_size;    /* bytes */
     const bp_scalar *scalars; /* alpha and beta of a gemm; NULL: 1 and 0 */
     const bp_packed *const
@@ -172,9 +239,9 @@ typedef struct bp_exec {
                              * NULL: none is packed. Plans whose operands cannot be packed accept no array, even of NULLs */
     size_t operand_count;   /* number of operands that are passed, which bp_execute() compares with the plan's; 0: the
                              * caller guarantees it */
-    bp_event *const *after; /* events that the run waits for, on the device; since 2.9 */
+    bp_event *const *after; /* events that the run waits for, on the device */
     size_t after_count;
-    bp_event **done; /* NULL, or where the event at the end of the run is stored; release it. Since 2.9 */
+    bp_event **done; /* NULL, or where the event at the end of the run is stored; release it */
 } bp_exec;
 
 /* A prepared call. A provider's own struct begins with this one. */
@@ -186,9 +253,12 @@ struct bp_prepared {
      * pack() of this same prepared call. */
     bp_status (*enqueue)(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
     void (*destroy)(bp_prepared *self);
-    size_t workspace; /* bytes, aligned to 64; 0: none */
+    size_t workspace; /* bytes; 0: none */
     /* Copies an operand to the provider's layout. NULL: no operand can be packed. */
     bp_status (*pack)(const bp_prepared *self, int operand, const bp_operand *source, bp_packed **packed);
+    /* Bytes: a power of two of at most 4096. The workspace's address is a multiple of it, or on devices without
+     * addresses its offset. 0: 256 on devices with addresses, which libraries expect there, and 64 elsewhere. */
+    size_t workspace_alignment;
 };
 
 /* First member of the struct that pack() returns. */
@@ -239,7 +309,7 @@ typedef struct bp_host {
      * last dimension fastest. */
     bp_status (*fail_numeric)(const bp_problem *problem, int64_t item, int64_t info);
 
-    /* Since 2.1. For loops that may take long, between units of work: the interrupt check of the thread that began the
+    /* For loops that may take long, between units of work: the interrupt check of the thread that began the
      * call (interrupt.h).
      *
      * Returns whether to call interrupted(). False without a check, on other threads, and until 0.1 ms after the check
@@ -252,7 +322,7 @@ typedef struct bp_host {
      * needs. Workspaces stay valid; scratch() memory does not. */
     int (*interrupted)(bp_op op);
 
-    /* Since 2.2. Text of a library that is kept between processes, such as measurements of its planner. It is kept for
+    /* Text of a library that is kept between processes, such as measurements of its planner. It is kept for
      * this file (by its build-id) on this machine. Do not use it where `deterministic` is set.
      *
      * Returns what remember() kept under a name, for release(); NULL if there is nothing, or if tuning.store is off. */
@@ -261,12 +331,12 @@ typedef struct bp_host {
      * permits it. Call it without locks that another operation needs: it writes a file. */
     void (*remember)(const bp_library_info *library, const char *name, bp_op op, const char *text);
 
-    /* Since 2.3. Calls call(user), and then removes the named environment variables that it added: what a
+    /* Calls call(user), and then removes the named environment variables that it added: what a
      * library sets for itself must not reach libraries that the program loads later. `names` ends with NULL, after at
      * most 64 names. */
     void (*keep_unset)(const char *const *names, void (*call)(void *user), void *user);
 
-    /* Since 2.9. Devices, see runtime.h; a problem's place tells which.
+    /* Devices, see runtime.h; a problem's place tells which.
      *
      * Returns the facts of a device, for accept(); NULL if there is no such place. Valid until the provider's close().
      */
@@ -288,7 +358,7 @@ typedef struct bp_host {
      * handle. Errors: BP_E_NOT_FOUND, BP_E_UNTRUSTED, BP_E_LOAD. */
     bp_status (*open_named)(const char *name, void **handle);
 
-    /* Since 2.11. Starts that many threads, which exist at the same time, and ends them. Returns 0, or the error number
+    /* Starts that many threads, which exist at the same time, and ends them. Returns 0, or the error number
      * of the first that cannot be started. For libraries that end the process, or wait for ever, without their threads.
      */
     int (*threads_start_error)(int count);
@@ -323,6 +393,12 @@ typedef struct bp_provider {
      * Between the sizes at which times were measured, the times then follow the cost. 0: the cost is smoother than the
      * times, which are interpolated. */
     int32_t cost_follows_kernels;
+    /* Adds the algorithms of the library's own list for an offer of accept(): the results of a heuristic, or engines.
+     * The offer stands for the one that the library prefers. Each has another name (bp_verdict.algorithm) than the
+     * others, the same in every process, and counts as no faster than the offer until it is measured; at most 32 are
+     * taken. Called only where candidates are measured, and for explanations with explain.all. May open the library and
+     * be slow. Optional: NULL if there is no such list. */
+    void (*expand)(void *instance, const bp_problem *problem, const bp_verdict *offer, bp_offers *offers);
 } bp_provider;
 
 /* A provider's source ends with

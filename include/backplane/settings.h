@@ -64,6 +64,7 @@ typedef enum bp_setting_id {
 #define BP_SETTING_POLICY 4u    /* takes part in the choice of a library; the next call uses the new value */
 #define BP_SETTING_ALIAS 8u     /* alias: reads and writes the settings it stands for */
 #define BP_SETTING_INHERITS 16u /* a precision setting: "none" means the value of its parent setting */
+#define BP_SETTING_CUDA 32u     /* takes part in the choice on devices of CUDA and ROCm */
 
 /* Description of a setting. Only the library creates one; later versions add members at the end. */
 typedef struct bp_setting_info {

@@ -131,20 +131,22 @@
       "Use of measured times of earlier processes (tuning.txt next to the probe cache): read and add new ones, read only, or off.") \
     X(tuning_store_path, 84, "tuning.store_path", TEXT, "", "", "", BP_SETTING_STARTUP, "all operations", \
       "File of measured times that is read in place of that one and never written. Only such times are used if deterministic is set.") \
+    X(explain_all, 128, "explain.all", BOOL, "false", "", "", 0, "explanations", \
+      "Explanations also list the algorithms of a library's own list, which benchmark measures; a library may be opened for it.") \
     X(trace, 21, "trace", TEXT, "", "", "", BP_SETTING_STARTUP, "all operations", \
       "File that receives every call as a Chrome/Perfetto trace (JSON).")
 
 /* Precision of f32 inside operations: a tree of settings (settings/precision_tree.c), legacy aliases, simulation. */
 #define BP_SETTINGS_PRECISION(X) \
     X(fp32_precision, 22, "fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS | BP_SETTING_POLICY, "f32 operations of every backend", \
-      "Lowest precision to which an operation may round f32 inputs; applies to all precision settings with the value none. none here means ieee.") \
-    X(cudnn_fp32_precision, 23, "cudnn.fp32_precision", ENUM, "none", "none|ieee|tf32", "", BP_SETTING_INHERITS, "f32 operations on CUDA", \
+      "Lowest precision to which an operation may round f32 inputs; applies to all precision settings with the value none, and alone on devices other than CUDA and ROCm. none here means ieee.") \
+    X(cudnn_fp32_precision, 23, "cudnn.fp32_precision", ENUM, "none", "none|ieee|tf32", "", BP_SETTING_INHERITS | BP_SETTING_CUDA, "f32 operations on CUDA", \
       "For all CUDA operations; none inherits fp32_precision.") \
-    X(cuda_matmul_fp32_precision, 24, "cuda.matmul.fp32_precision", ENUM, "none", "none|ieee|tf32|bfx9", "", BP_SETTING_INHERITS, "f32 matrix products on CUDA", \
+    X(cuda_matmul_fp32_precision, 24, "cuda.matmul.fp32_precision", ENUM, "none", "none|ieee|tf32|bfx9", "", BP_SETTING_INHERITS | BP_SETTING_CUDA, "f32 matrix products on CUDA", \
       "none inherits cudnn.fp32_precision; bfx9 emulates f32 with nine bf16 products.") \
-    X(cudnn_conv_fp32_precision, 25, "cudnn.conv.fp32_precision", ENUM, "tf32", "none|ieee|tf32", "", BP_SETTING_INHERITS, "f32 convolutions on CUDA", \
+    X(cudnn_conv_fp32_precision, 25, "cudnn.conv.fp32_precision", ENUM, "tf32", "none|ieee|tf32", "", BP_SETTING_INHERITS | BP_SETTING_CUDA, "f32 convolutions on CUDA", \
       "none inherits cudnn.fp32_precision; the default applies only if no parent setting is set.") \
-    X(cudnn_rnn_fp32_precision, 26, "cudnn.rnn.fp32_precision", ENUM, "tf32", "none|ieee|tf32", "", BP_SETTING_INHERITS, "f32 recurrent networks on CUDA", \
+    X(cudnn_rnn_fp32_precision, 26, "cudnn.rnn.fp32_precision", ENUM, "tf32", "none|ieee|tf32", "", BP_SETTING_INHERITS | BP_SETTING_CUDA, "f32 recurrent networks on CUDA", \
       "none inherits cudnn.fp32_precision; the default applies only if no parent setting is set.") \
     X(mkldnn_fp32_precision, 27, "mkldnn.fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS | BP_SETTING_POLICY, "f32 operations on the CPU", \
       "For all CPU operations; none inherits fp32_precision.") \
@@ -153,7 +155,7 @@
     X(mkldnn_conv_fp32_precision, 29, "mkldnn.conv.fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS | BP_SETTING_POLICY, "f32 convolutions on the CPU", \
       "ieee refuses candidates with larger errors than a sum of products has, tf32 and bf16 allow rounding of inputs; none inherits mkldnn.fp32_precision.") \
     X(conv_fp32_precision, 90, "conv.fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS | BP_SETTING_POLICY, "f32 convolutions", \
-      "As mkldnn.conv.fp32_precision, for convolutions on any device; none inherits that setting for the CPU.") \
+      "For convolutions on any device, before the settings of the device; none: mkldnn.conv.fp32_precision on the host, cudnn.conv.fp32_precision on CUDA and ROCm, fp32_precision on other devices.") \
     X(mkldnn_rnn_fp32_precision, 30, "mkldnn.rnn.fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS, "f32 recurrent networks on the CPU", \
       "none inherits mkldnn.fp32_precision.") \
     X(float32_matmul_precision, 31, "float32_matmul_precision", ENUM, "highest", "highest|high|medium", "", BP_SETTING_ALIAS, "cuda.matmul.fp32_precision, mkldnn.matmul.fp32_precision", \
@@ -182,27 +184,27 @@
 
 /* CUDA and ROCm. */
 #define BP_SETTINGS_CUDA(X) \
-    X(cuda_matmul_allow_fp16_reduced_precision_reduction, 41, "cuda.matmul.allow_fp16_reduced_precision_reduction", BOOL, "true", "", "", 0, "f16 matrix products on CUDA", \
+    X(cuda_matmul_allow_fp16_reduced_precision_reduction, 41, "cuda.matmul.allow_fp16_reduced_precision_reduction", BOOL, "true", "", "", BP_SETTING_CUDA, "f16 matrix products on CUDA", \
       "Allow cuBLAS to add partial results in f16.") \
-    X(cuda_matmul_allow_fp16_reduced_precision_reduction_split_k, 42, "cuda.matmul.allow_fp16_reduced_precision_reduction_split_k", BOOL, "true", "", "", 0, "f16 matrix products on CUDA", \
+    X(cuda_matmul_allow_fp16_reduced_precision_reduction_split_k, 42, "cuda.matmul.allow_fp16_reduced_precision_reduction_split_k", BOOL, "true", "", "", BP_SETTING_CUDA, "f16 matrix products on CUDA", \
       "Allow cuBLAS to split k if it adds in f16.") \
-    X(cuda_matmul_allow_bf16_reduced_precision_reduction, 43, "cuda.matmul.allow_bf16_reduced_precision_reduction", BOOL, "true", "", "", 0, "bf16 matrix products on CUDA", \
+    X(cuda_matmul_allow_bf16_reduced_precision_reduction, 43, "cuda.matmul.allow_bf16_reduced_precision_reduction", BOOL, "true", "", "", BP_SETTING_CUDA, "bf16 matrix products on CUDA", \
       "Allow cuBLAS to add partial results in bf16.") \
-    X(cuda_matmul_allow_bf16_reduced_precision_reduction_split_k, 44, "cuda.matmul.allow_bf16_reduced_precision_reduction_split_k", BOOL, "true", "", "", 0, "bf16 matrix products on CUDA", \
+    X(cuda_matmul_allow_bf16_reduced_precision_reduction_split_k, 44, "cuda.matmul.allow_bf16_reduced_precision_reduction_split_k", BOOL, "true", "", "", BP_SETTING_CUDA, "bf16 matrix products on CUDA", \
       "Allow cuBLAS to split k if it adds in bf16.") \
-    X(cuda_matmul_allow_fp16_accumulation, 45, "cuda.matmul.allow_fp16_accumulation", BOOL, "false", "", "", 0, "f16 matrix products on CUDA", \
+    X(cuda_matmul_allow_fp16_accumulation, 45, "cuda.matmul.allow_fp16_accumulation", BOOL, "false", "", "", BP_SETTING_CUDA, "f16 matrix products on CUDA", \
       "Allow sums to be accumulated in f16.") \
     X(cuda_matmul_prefer_cublaslt_grouped_gemm, 95, "cuda.matmul.prefer_cublaslt_grouped_gemm", BOOL, "false", "", "", 0, "grouped matrix products on CUDA", \
       "Prefer cuBLASLt for groups of matrix products of several shapes.") \
     X(cuda_preferred_linalg_library, 46, "cuda.preferred_linalg_library", ENUM, "default", "default|cusolver|magma", "TORCH_LINALG_PREFER_CUSOLVER=1:cusolver", 0, "linear algebra on CUDA", \
       "Library to use if it can run the call; default leaves the choice to dispatch.") \
-    X(cuda_preferred_blas_library, 47, "cuda.preferred_blas_library", ENUM, "default", "default|cublas|cublaslt|ck", "TORCH_BLAS_PREFER_CUBLASLT=1:cublaslt,0:cublas", 0, "matrix products on CUDA", \
+    X(cuda_preferred_blas_library, 47, "cuda.preferred_blas_library", ENUM, "default", "default|cublas|cublaslt|ck", "TORCH_BLAS_PREFER_CUBLASLT=1:cublaslt,0:cublas", BP_SETTING_CUDA, "matrix products on CUDA", \
       "Library to use if it can run the call; default leaves the choice to dispatch.") \
     X(cuda_preferred_rocm_fa_library, 48, "cuda.preferred_rocm_fa_library", ENUM, "default", "default|aotriton|ck", "TORCH_ROCM_FA_PREFER_CK=1:ck", 0, "attention on ROCm", \
       "Library to use for flash attention if it can run the call.") \
-    X(cuda_cublas_workspace_size, 49, "cuda.cublas_workspace_size", INT, "0", "0..1099511627776", "CUBLAS_WORKSPACE_CONFIG=pairs", 0, "matrix products on CUDA", \
+    X(cuda_cublas_workspace_size, 49, "cuda.cublas_workspace_size", INT, "0", "0..1099511627776", "CUBLAS_WORKSPACE_CONFIG=pairs", BP_SETTING_CUDA, "matrix products on CUDA", \
       "Workspace of cuBLAS in bytes; 0: the best size for the device.") \
-    X(cuda_cublaslt_workspace_size, 50, "cuda.cublaslt_workspace_size", INT, "0", "0..1099511627776", "CUBLASLT_WORKSPACE_SIZE=KiB", 0, "matrix products on CUDA", \
+    X(cuda_cublaslt_workspace_size, 50, "cuda.cublaslt_workspace_size", INT, "0", "0..1099511627776", "CUBLASLT_WORKSPACE_SIZE=KiB", BP_SETTING_CUDA, "matrix products on CUDA", \
       "Workspace of cuBLASLt in bytes; 0: the best size for the device.") \
     X(cuda_flash_sdp, 51, "cuda.flash_sdp", BOOL, "true", "", "", BP_SETTING_POLICY, "attention", \
       "Allow attention to use the flash kernels.") \
@@ -214,7 +216,7 @@
       "Allow attention to use cuDNN.") \
     X(cuda_overrideable_sdp, 55, "cuda.overrideable_sdp", BOOL, "true", "", "", BP_SETTING_POLICY, "attention", \
       "Allow attention to use kernels that the program registers.") \
-    X(cuda_fp16_bf16_reduction_math_sdp, 56, "cuda.fp16_bf16_reduction_math_sdp", BOOL, "false", "", "", 0, "attention", \
+    X(cuda_fp16_bf16_reduction_math_sdp, 56, "cuda.fp16_bf16_reduction_math_sdp", BOOL, "false", "", "", BP_SETTING_CUDA, "attention", \
       "Allow the matrix products of attention in f16 and bf16 to accumulate in these types.") \
     X(cuda_sdp_priority, 57, "cuda.sdp_priority", TEXT, "flash,efficient,math,cudnn,overrideable", "flash,efficient,math,cudnn,overrideable", "", BP_SETTING_POLICY, "attention", \
       "Attention kernels, in the order in which they are tried. The default leaves the choice to dispatch.") \
@@ -223,15 +225,15 @@
 
 /* Libraries of vendors, and parts of PyTorch that are one of its backends. */
 #define BP_SETTINGS_VENDOR(X) \
-    X(cudnn_enabled, 59, "cudnn.enabled", BOOL, "true", "", "", 0, "operations on cuDNN", \
+    X(cudnn_enabled, 59, "cudnn.enabled", BOOL, "true", "", "", BP_SETTING_CUDA, "operations on cuDNN", \
       "Allow dispatch to use cuDNN.") \
-    X(cudnn_deterministic, 60, "cudnn.deterministic", BOOL, "false", "", "", 0, "operations on cuDNN", \
+    X(cudnn_deterministic, 60, "cudnn.deterministic", BOOL, "false", "", "", BP_SETTING_CUDA, "operations on cuDNN", \
       "Use only cuDNN algorithms with bitwise reproducible results.") \
-    X(cudnn_benchmark, 61, "cudnn.benchmark", BOOL, "false", "", "", 0, "convolutions on cuDNN", \
+    X(cudnn_benchmark, 61, "cudnn.benchmark", BOOL, "false", "", "", BP_SETTING_CUDA, "convolutions on cuDNN", \
       "Measure the algorithms at the first call of each shape and use the fastest.") \
-    X(cudnn_benchmark_limit, 62, "cudnn.benchmark_limit", INT, "10", "0..2147483647", "", 0, "convolutions on cuDNN", \
+    X(cudnn_benchmark_limit, 62, "cudnn.benchmark_limit", INT, "10", "0..2147483647", "", BP_SETTING_CUDA, "convolutions on cuDNN", \
       "Number of algorithms that cudnn.benchmark measures; 0 means all.") \
-    X(cudnn_depthwise_kernel, 63, "cudnn.depthwise_kernel", ENUM, "auto", "auto|cudnn|native", "", 0, "depthwise convolutions on CUDA", \
+    X(cudnn_depthwise_kernel, 63, "cudnn.depthwise_kernel", ENUM, "auto", "auto|cudnn|native", "", BP_SETTING_CUDA, "depthwise convolutions on CUDA", \
       "Library whose kernels run depthwise convolutions.") \
     X(fftw_planner, 64, "fftw.planner", ENUM, "auto", "auto|estimate|measure|patient", "", BP_SETTING_POLICY, "FFT on FFTW", \
       "FFTW planner: estimate uses rules, measure and patient time algorithms; auto measures for at most 0.5 s.") \
@@ -249,7 +251,7 @@
       "Search method for that order; random-greedy-N makes N trials (at most 1000000).") \
     X(mha_fastpath, 71, "mha.fastpath", BOOL, "true", "", "", 0, "attention", \
       "Allow a whole attention layer to run as one operation.") \
-    X(miopen_immediate, 72, "miopen.immediate", BOOL, "false", "", "", 0, "convolutions on ROCm", \
+    X(miopen_immediate, 72, "miopen.immediate", BOOL, "false", "", "", BP_SETTING_CUDA, "convolutions on ROCm", \
       "Use the MIOpen algorithm that needs no search.") \
     X(nnpack_enabled, 73, "nnpack.enabled", BOOL, "true", "", "", 0, "convolutions on NNPACK", \
       "Allow dispatch to use NNPACK.") \

@@ -31,6 +31,10 @@ class Device(NamedTuple):
     platform: str
     uuid: str
     extensions: str
+    arch: str
+    """Name for compilers, such as "sm_90"; "" if the driver tells none."""
+    type: int
+    """DLPack's number of the type, the first one of ``__dlpack_device__()``."""
     units: int
     clock_mhz: int
     vector_bytes: int
@@ -41,6 +45,14 @@ class Device(NamedTuple):
     largest: int
     local_memory: int
     bandwidth_gb_s: int
+    capability: int
+    """Of CUDA: 900 for sm_90. Numbers that the driver does not tell are 0."""
+    driver_number: int
+    """The newest interface that the driver has: 13000 for CUDA 13.0."""
+    l2: int
+    """Bytes of the last cache before the memory."""
+    shared_optin: int
+    """Bytes for a group if a kernel asks for more than ``local_memory``."""
     can: Tuple[str, ...]
     """f64, f16, map, time, share_host, out_of_order, compile, atomics_64; cpu: it is a processor of the host."""
 

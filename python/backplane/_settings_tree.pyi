@@ -53,6 +53,8 @@ class Root(Settings):
     benchmark_limit: int
     @property
     def tuning(self) -> Tuning: ...
+    @property
+    def explain(self) -> Explain: ...
     trace: str
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
     @property
@@ -196,6 +198,9 @@ class Tuning(Settings):
     start: Literal["auto", "now"]
     store: Literal["off", "read", "read-write"]
     store_path: str
+
+class Explain(Settings):
+    all: bool
 
 class Cudnn(Settings):
     fp32_precision: Literal["none", "ieee", "tf32"]
@@ -381,6 +386,7 @@ Named = TypedDict(
         "tuning.start": Literal["auto", "now"],
         "tuning.store": Literal["off", "read", "read-write"],
         "tuning.store_path": str,
+        "explain.all": bool,
         "trace": str,
         "fp32_precision": Literal["none", "ieee", "tf32", "bf16"],
         "cudnn.fp32_precision": Literal["none", "ieee", "tf32"],
@@ -513,6 +519,7 @@ class Keywords(TypedDict, total=False):
     tuning__start: Literal["auto", "now"]
     tuning__store: Literal["off", "read", "read-write"]
     tuning__store_path: str
+    explain__all: bool
     trace: str
     fp32_precision: Literal["none", "ieee", "tf32", "bf16"]
     cudnn__fp32_precision: Literal["none", "ieee", "tf32"]

@@ -158,12 +158,24 @@ def numpy(tensor: _core.Tensor) -> Any:
     return as_numpy(tensor)
 
 
+# Types of devices in DLPack.
+_HOST = (1, 3, 11)
+_CUDA, _OPENCL, _CUDA_MANAGED = 2, 4, 13
+_NAMES = {2: "cuda", 7: "vulkan", 8: "mps", 10: "cuda", 14: "xpu"}  # torch's, where this machine has no runtime for the memory
+
+
 def device_of(tensor: _core.Tensor) -> Any:
     """Implements Tensor.device."""
     from ._torch_names import device
 
     kind, index = tensor.__dlpack_device__()
-    return device("opencl", index) if kind == 4 else device("cpu")
+    if kind in _HOST:
+        return device("cpu")
+    if kind == _OPENCL:  # without a look at the list
+        return device("opencl", index)
+    kind = _CUDA if kind == _CUDA_MANAGED else kind
+    ids = (row["id"] for row in _core.devices() if row["type"] == kind and row["id"].endswith(f":{index}"))
+    return device(next(ids, f"{_NAMES.get(kind, 'privateuseone')}:{index}"))
 
 
 def to(tensor: _core.Tensor, device: Any = None, dtype: Any = None, *, copy: bool = False) -> _core.Tensor:

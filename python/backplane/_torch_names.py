@@ -13,7 +13,7 @@ from . import _core
 from ._errors import bad_type, bad_value, failure, whole
 from ._settings import refuse_name, setting
 
-_DEVICES = ("cpu", "cuda", "mps", "xpu", "mtia", "meta", "hpu", "xla", "opencl")
+_DEVICES = ("cpu", "cuda", "mps", "xpu", "mtia", "meta", "hpu", "xla", "vulkan", "privateuseone", "opencl")
 
 
 class _Defaults(threading.local):
@@ -34,7 +34,7 @@ def default_device() -> Optional[device]:
 
 class device:
     """A device by name: ``device("cpu")``, ``device("opencl", 0)``, ``device("cuda:1")``. It is a name only: the device need not
-    exist. ``backplane.devices()`` lists the devices of this machine. In ``with device(...)``, tensors that the thread makes without
+    exist, but a name that torch does not have must be a runtime of this machine. ``backplane.devices()`` lists the devices of this machine. In ``with device(...)``, tensors that the thread makes without
     ``device`` are on it.
 
     >>> with device("cpu"):
@@ -54,7 +54,8 @@ class device:
         device = type if device is None else device
         text = "cpu" if device == "host" else str(device)
         name, colon, number = text.partition(":")
-        if name not in _DEVICES or (colon and (not number.isdigit() or index is not None)):
+        known = name in _DEVICES or any(name == row["runtime"] for row in _core.devices())
+        if not known or (colon and (not number.isdigit() or index is not None)):
             raise bad_value(f"device: '{text}' is not accepted; it must be {', '.join(_DEVICES)}, or one with an index as cuda:0")
         found = int(number) if colon else None if index is None else whole(index)
         if index is not None and (found is None or found < 0):

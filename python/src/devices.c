@@ -30,18 +30,19 @@ static PyObject *bits_of(uint32_t can) {
 
 /* Drivers may give text that is not UTF-8, which core_text() keeps. */
 static PyObject *facts_of(const bp_device_info *d) {
-    static const char *const names[] = {"id",     "state",   "reason",   "runtime", "name",      "vendor",
-                                        "driver", "version", "platform", "uuid",    "extensions"};
-    const char *const texts[] = {d->id,        bp_device_state_name(d->state),
-                                 d->reason,    d->runtime,
-                                 d->name,      d->vendor,
-                                 d->driver,    d->version,
-                                 d->platform,  d->uuid,
-                                 d->extensions};
+    static const char *const names[] = {"id",     "state",   "reason",   "runtime", "name",       "vendor",
+                                        "driver", "version", "platform", "uuid",    "extensions", "arch"};
+    const char *const texts[] = {d->id,         bp_device_state_name(d->state),
+                                 d->reason,     d->runtime,
+                                 d->name,       d->vendor,
+                                 d->driver,     d->version,
+                                 d->platform,   d->uuid,
+                                 d->extensions, d->arch};
     const struct {
         const char *name;
         uint64_t value;
-    } numbers[] = {{"units", d->units},
+    } numbers[] = {{"type", (uint64_t)d->type},
+                   {"units", d->units},
                    {"clock_mhz", d->clock_mhz},
                    {"vector_bytes", d->vector_bytes},
                    {"group_items", d->group_items},
@@ -49,7 +50,11 @@ static PyObject *facts_of(const bp_device_info *d) {
                    {"memory", d->memory},
                    {"largest", d->largest},
                    {"local_memory", d->local_memory},
-                   {"bandwidth_gb_s", d->bandwidth_gb_s}};
+                   {"bandwidth_gb_s", d->bandwidth_gb_s},
+                   {"capability", d->capability},
+                   {"driver_number", d->driver_number},
+                   {"l2", d->l2},
+                   {"shared_optin", d->shared_optin}};
     PyObject *dict = PyDict_New();
     for (size_t i = 0; dict && i < sizeof texts / sizeof *texts; i++) {
         PyObject *text = core_text(texts[i]);

@@ -10,6 +10,7 @@
 #include "machine/internal.h"
 #include "registry/internal.h"
 #include "settings/internal.h"
+#include "tensor/internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -74,7 +75,8 @@ static bp__device host = {.info = {.struct_size = sizeof(bp_device_info),
                                    .uuid = "",
                                    .extensions = "",
                                    .reason = "",
-                                   .name = ""},
+                                   .name = "",
+                                   .arch = ""},
                           .reason = ""};
 
 static void describe_host(void) {
@@ -441,11 +443,8 @@ bp_status bp_device_describe(int32_t place, bp_device_info *info) {
 
 int32_t bp_device_place(DLDevice device) {
     const int type = (int)device.device_type;
-    if (type == kDLCPU || type == kDLCUDAHost || type == kDLROCMHost) {
-        return 0;
-    }
     const bool right = type > 0 && type < BP__DEVICE_TYPES && device.device_id >= 0 && device.device_id <= 0xffff;
-    return right ? type << 16 | device.device_id : -1;
+    return right || bp__place_of(device) == 0 ? bp__place_of(device) : -1;
 }
 
 static const char *id_at(void *user, int index) {

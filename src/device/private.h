@@ -40,7 +40,12 @@ const bp_host *bp__device_host(void);
     X(U64, memory)                                                                                                     \
     X(U64, largest)                                                                                                    \
     X(U64, local_memory)                                                                                               \
-    X(U64, parameter_bytes)
+    X(U64, parameter_bytes)                                                                                            \
+    X(TEXT, arch)                                                                                                      \
+    X(U32, capability)                                                                                                 \
+    X(U32, driver_number)                                                                                              \
+    X(U64, l2)                                                                                                         \
+    X(U64, shared_optin)
 
 /* Names of the bits of `can`, in their order. */
 extern const char *const bp__device_can_names[];

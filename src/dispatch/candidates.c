@@ -103,7 +103,7 @@ static bp_status add_candidate(bp__candidate **list, int *count, const bp_provid
 }
 
 static bool drives_family(const bp_provider *provider, const char *family) {
-    const char *families = BP__PROVIDER_HAS(provider, families) ? provider->families : NULL;
+    const char *families = provider->families;
     return !families || bp__text_has_word(families, family);
 }
 

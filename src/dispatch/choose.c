@@ -85,11 +85,12 @@ static const char *text_of(const bp_verdict *verdict) {
 
 static void describe_refusals(bp__choice *choice) {
     choice->status = BP_E_NO_CANDIDATE;
-    int listed = 0, of_host = 0;
+    int listed = 0, of_host = 0, of_others = 0;
     for (int i = 0; i < choice->count; i++) {
         const bp__offer *o = &choice->offers[i];
         choice->status = o->verdict.reason == BP_REASON_MEMORY ? BP_E_NO_MEMORY : choice->status;
-        of_host += o->verdict.reason == BP_REASON_DEVICE;
+        of_host += o->verdict.reason == BP_REASON_DEVICE && !o->candidate->provider->runtimes;
+        of_others += o->verdict.reason == BP_REASON_DEVICE && o->candidate->provider->runtimes;
         if (o->verdict.reason != BP_REASON_OP && o->verdict.reason != BP_REASON_DEVICE) {
             const char *kernel = bp__family_of(&choice->asked)->kernels ? o->verdict.algorithm : "";
             bp__text_addf(&choice->decision, "%s%s%s%s: %s",
@@ -103,6 +104,9 @@ static void describe_refusals(bp__choice *choice) {
     }
     if (of_host > 0) {
         bp__text_addf(&choice->decision, "; %d others work on host memory only", of_host);
+    }
+    if (of_others > 0) {
+        bp__text_addf(&choice->decision, "; %d others work on other devices only", of_others);
     }
 }
 
@@ -336,6 +340,9 @@ bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__fa
     memset(choice, 0, sizeof *choice);
     choice->asked = *problem;
     choice->since_ns = bp__now_ns();
+    choice->expansion = bp__tune_uses(&problem->policy)              ? BP__EXPANDS_TO_MEASURE
+                        : all && bp__setting_int(BP_SET_explain_all) ? BP__EXPANDS_TO_LIST
+                                                                     : BP__EXPANDS_NOTHING;
     choice->short_of_memory = failures && failures->short_of_memory;
     const char *adapted = bp__adapted(problem);
     if (adapted) {

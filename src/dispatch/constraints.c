@@ -8,14 +8,17 @@ void bp__verdict_refuse(bp_verdict *verdict, bp_reason reason, const char *text)
     bp__copy_text(verdict->text, sizeof verdict->text, text);
 }
 
-const char *bp__newer_member(const bp_provider *provider, const bp_problem *problem) {
-    const bp__family *family = bp__family_of(problem);
-    return family->is_newer ? family->is_newer(problem, provider->abi & 0xffffu) : NULL;
-}
-
 static bool has_items_as_rows(const bp_problem *problem) {
     const bp__family *family = bp__family_of(problem);
     return family->has_items_as_rows && family->has_items_as_rows(problem);
+}
+
+/* Refuses with a text that has the name of the setting. */
+static void refuse_precision(const bp_problem *problem, bp_verdict *verdict, const char *text) {
+    char whole[sizeof verdict->text];
+    const char *decider = bp__precision_decider(problem);
+    snprintf(whole, sizeof whole, text, decider ? decider : "fp32_precision");
+    bp__verdict_refuse(verdict, BP_REASON_PRECISION, whole);
 }
 
 /* Refuses a verdict without a guarantee that the policy requires. An absent property means "unknown". */
@@ -26,10 +29,9 @@ static void check_guarantees(const bp_problem *problem, bp_verdict *verdict) {
     bool bf16 = (verdict->properties & BP_PROPERTY_ROUNDS_BELOW_TF32) != 0,
          tf32 = (verdict->properties & BP_PROPERTY_INPUTS_TF32) != 0;
     if ((bf16 && precision < 2) || (tf32 && precision < 1)) {
-        bp__verdict_refuse(verdict, BP_REASON_PRECISION,
-                           "rounds its inputs to lower precision than fp32_precision allows");
+        refuse_precision(problem, verdict, "rounds its inputs to lower precision than %s allows");
     } else if ((policy->constraints & BP__IEEE) && (verdict->properties & BP_PROPERTY_LARGER_ERROR)) {
-        bp__verdict_refuse(verdict, BP_REASON_PRECISION, "has larger rounding errors than fp32_precision=ieee allows");
+        refuse_precision(problem, verdict, "has larger rounding errors than %s=ieee allows");
     } else if (policy->deterministic == 2 && !(verdict->properties & BP_PROPERTY_THREAD_INVARIANT)) {
         bp__verdict_refuse(verdict, BP_REASON_DETERMINISM,
                            "does not guarantee bitwise identical results with any number of threads");
@@ -46,14 +48,29 @@ static void check_guarantees(const bp_problem *problem, bp_verdict *verdict) {
     }
 }
 
-/* Refuses a candidate of oneDNN without the guarantee that mkldnn.deterministic requires. */
-static void check_onednn(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict) {
-    const bool required = (problem->policy.constraints & BP__REPRODUCIBLE_ONEDNN) && candidate->library &&
-                          bp__text_equal(candidate->library->family, "onednn");
-    if (required && verdict->reason == BP_REASON_ACCEPTED && !(verdict->properties & BP_PROPERTY_REPRODUCIBLE)) {
-        bp__verdict_refuse(
-            verdict, BP_REASON_DETERMINISM,
-            "mkldnn.deterministic is true, and it does not guarantee bitwise identical results in the next run");
+static bool is_of(const bp_library_info *library, const char *family) {
+    return bp__text_equal(library->family, family);
+}
+
+/* cudnn.enabled and cudnn.deterministic are about MIOpen on ROCm. */
+static bool is_cudnn(const bp_library_info *library) {
+    return is_of(library, "cudnn") || is_of(library, "miopen");
+}
+
+/* Refuses a candidate of a library without the guarantee that this library's own setting requires. */
+static void check_library(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict) {
+    const bp_policy *policy = &problem->policy;
+    const bp_library_info *library = candidate->library;
+    if (!library || verdict->reason != BP_REASON_ACCEPTED || (verdict->properties & BP_PROPERTY_REPRODUCIBLE)) {
+        return;
+    }
+    const bool onednn = (policy->constraints & BP__REPRODUCIBLE_ONEDNN) && is_of(library, "onednn");
+    if (onednn || ((policy->convolutions & BP_CUDNN_DETERMINISTIC) && is_cudnn(library))) {
+        char text[sizeof verdict->text];
+        snprintf(text, sizeof text,
+                 "%s.deterministic is true, and it does not guarantee bitwise identical results in the next run",
+                 onednn ? "mkldnn" : "cudnn");
+        bp__verdict_refuse(verdict, BP_REASON_DETERMINISM, text);
     }
 }
 
@@ -74,15 +91,17 @@ static uint32_t simulation_property(const bp_problem *problem) {
     return !simulated ? 0 : problem->policy.simulate == 2 ? BP_PROPERTY_ROUNDS_BELOW_TF32 : BP_PROPERTY_INPUTS_TF32;
 }
 
-const char *bp__candidate_off(const bp__candidate *candidate, unsigned avoid) {
+const char *bp__candidate_off(const bp__candidate *candidate, const bp_policy *policy) {
     const bp_library_info *library = candidate->library;
-    if (!library || avoid == 0) {
+    const unsigned avoid = policy->constraints;
+    if (!library) {
         return NULL;
     }
-    return avoid & BP__DISABLED_MKL && bp__text_equal(library->family, "mkl")         ? "mkl.enabled is false"
-           : avoid & BP__DISABLED_ONEDNN && bp__text_equal(library->family, "onednn") ? "mkldnn.enabled is false"
-           : avoid & BP__DISABLED_OPENMP && bp__on_openmp(library)                    ? "openmp.enabled is false"
-                                                                                      : NULL;
+    return avoid & BP__DISABLED_MKL && is_of(library, "mkl")               ? "mkl.enabled is false"
+           : avoid & BP__DISABLED_ONEDNN && is_of(library, "onednn")       ? "mkldnn.enabled is false"
+           : avoid & BP__DISABLED_OPENMP && bp__on_openmp(library)         ? "openmp.enabled is false"
+           : policy->convolutions & BP_CUDNN_DISABLED && is_cudnn(library) ? "cudnn.enabled is false"
+                                                                           : NULL;
 }
 
 void bp__verdict_check(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict) {
@@ -92,7 +111,7 @@ void bp__verdict_check(const bp_problem *problem, const bp__candidate *candidate
         return;
     }
     check_guarantees(problem, verdict);
-    check_onednn(problem, candidate, verdict);
+    check_library(problem, candidate, verdict);
     check_threads(problem, candidate, verdict);
     bp__needs_check(problem, candidate, verdict);
     verdict->properties |= simulation_property(problem);

@@ -20,7 +20,11 @@
 /* Bytes of the operands of the problem that this thread made last, for the cost of copies. */
 static _Thread_local double noted_bytes __attribute__((tls_model("initial-exec")));
 
-void bp__policy_on_device(bp_policy *policy) {
+void bp__policy_on_device(bp_policy *policy, const bp__family *family, int32_t place) {
+    bp__precision_resolve(policy, family, place);
+    if (bp__place_is_cuda(place)) {
+        bp__policy_on_cuda(policy, family);
+    }
     policy->benchmark = BP__BENCHMARK_OFF; /* private operands are in host memory */
     policy->tuning = BP__TUNING_OFF;
     policy->measured = 0;
@@ -28,11 +32,11 @@ void bp__policy_on_device(bp_policy *policy) {
     policy->constraints |= bp__setting_int(BP_SET_dispatch_transfer) ? BP__TRANSFERS : 0;
 }
 
-bp_status bp__problem_put_on_device(bp_problem *problem, const bp__devices_noted *noted) {
+bp_status bp__problem_put_on_device(bp_problem *problem, const bp__family *family, const bp__devices_noted *noted) {
     char text[48];
     problem->place = noted->place;
     noted_bytes = noted->bytes;
-    bp__policy_on_device(&problem->policy);
+    bp__policy_on_device(&problem->policy, family, noted->place);
     if (problem->policy.simulate) {
         return bp__fail(BP_E_UNSUPPORTED,
                         "tensor '%s' is on %s; simulate.tf32 and simulate.bf16 round operands in host memory only",
@@ -53,6 +57,7 @@ bp_status bp__problem_put_on_device(bp_problem *problem, const bp__devices_noted
 typedef struct on_device {
     bp_prepared base; /* must be first: the interface of dispatch */
     bp_prepared *inner;
+    size_t slack; /* bytes by which a block of the pool is larger, because it may be aligned to less */
     int32_t place;
     uint32_t process; /* number of forks when it was made */
     bp_op op;
@@ -65,8 +70,9 @@ static bp_status enqueue_locked(const on_device *o, bp_queue *queue, const bp_op
     whole.queue = queue;
     BP__TRY(bp__queue_after(queue, exec->after, exec->after_count));
     if (o->inner->workspace > 0 && !exec->workspace.base) {
-        BP__TRY(bp__queue_take(queue, o->inner->workspace, &block));
+        BP__TRY(bp__queue_take(queue, o->inner->workspace + o->slack, &block));
         whole.workspace = block;
+        whole.workspace.offset = bp__workspace_start(&block, o->place, o->base.workspace_alignment);
         whole.workspace_size = o->inner->workspace;
     }
     bp_status status = o->inner->enqueue(o->inner, operands, &whole);
@@ -95,14 +101,25 @@ static void destroy(bp_prepared *self) {
     bp__free(o);
 }
 
+/* Blocks of the pool have the alignment that the runtime tells, where the base is an address. */
+static size_t slack_of(int32_t place, size_t alignment) {
+    const bp_device_info *device = bp__device_facts(place);
+    const size_t given = device && device->alignment > 0 ? device->alignment : 1;
+    return bp__place_has_addresses(place) && alignment > given ? alignment - 1 : 0;
+}
+
 bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_prepared *inner,
                                 bp_prepared **prepared) {
     on_device *o = bp__alloc_zero(1, sizeof *o);
     if (!o) {
         return bp__fail_memory(sizeof *o, "a plan");
     }
-    o->base = (bp_prepared){
-        .struct_size = sizeof(bp_prepared), .enqueue = enqueue, .destroy = destroy, .workspace = inner->workspace};
+    o->base = (bp_prepared){.struct_size = sizeof(bp_prepared),
+                            .enqueue = enqueue,
+                            .destroy = destroy,
+                            .workspace = inner->workspace,
+                            .workspace_alignment = bp__workspace_alignment(inner, problem->place)};
+    o->slack = slack_of(problem->place, o->base.workspace_alignment);
     o->inner = inner;
     o->place = problem->place;
     o->process = *bp__fork_count();

@@ -2,6 +2,8 @@
 #include "dispatch/times/tune.h"
 #include "device/internal.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static bp__offer *add_offer(bp__choice *choice, bp__candidate *candidate) {
@@ -93,7 +95,7 @@ static void collect(bp_offers *self, const bp_verdict *verdict, const void *foun
 
 /* Returns whether the provider works on the place: on the host, or on a device of a runtime that it names. */
 static bool works_on(const bp_provider *provider, int32_t place) {
-    const char *runtimes = BP__PROVIDER_HAS(provider, runtimes) ? provider->runtimes : NULL;
+    const char *runtimes = provider->runtimes;
     if (place == 0 || !runtimes) {
         return place == 0 && !runtimes;
     }
@@ -137,12 +139,55 @@ static void add_device_refusal(bp__choice *choice, bp__candidate *candidate) {
     bp_problem on_host = choice->asked;
     on_host.place = 0;
     const bool relevant = choice->asked.place != 0 && reasons_of(candidate, &on_host) != 1u << BP_REASON_OP;
-    add_refusal(choice, candidate, relevant ? BP_REASON_DEVICE : BP_REASON_OP, "");
+    char text[96] = "";
+    if (relevant && candidate->provider->runtimes) {
+        snprintf(text, sizeof text, "works on devices of %.64s only", candidate->provider->runtimes);
+    }
+    add_refusal(choice, candidate, relevant ? BP_REASON_DEVICE : BP_REASON_OP, text);
 }
 
 static void collect_offers(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
     collector c = {{collect}, choice, candidate, exclude};
     candidate->provider->accept(candidate->instance, &choice->asked, &c.base);
+}
+
+/* Receives the algorithms of a library's own list. */
+typedef struct expander {
+    collector base; /* must be first: it receives each of them */
+    double least_ns;
+    int left;
+} expander;
+
+static void collect_listed(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
+    expander *e = (expander *)self;
+    bp__choice *choice = e->base.choice;
+    const int before = choice->count;
+    if (e->left-- <= 0) {
+        return;
+    }
+    collect(self, verdict, found, size);
+    for (int i = before; i < choice->count; i++) {
+        bp__offer *offer = &choice->offers[i];
+        offer->listed = choice->expansion == BP__EXPANDS_TO_LIST;
+        if (offer->listed && offer->verdict.reason == BP_REASON_ACCEPTED && !*offer->verdict.text) {
+            bp__copy_text(offer->verdict.text, sizeof offer->verdict.text,
+                          "of the library's own list, which benchmark measures");
+        }
+        offer->verdict.cost_ns = fmax(offer->verdict.cost_ns, e->least_ns);
+    }
+}
+
+/* Adds the library's own list for the offers from `first` on. */
+static void expand(bp__choice *choice, bp__candidate *candidate, const char *exclude, int first) {
+    enum { MOST_LISTED = 32 };
+    const int end = choice->count;
+    for (int i = first; i < end && candidate->provider->expand && choice->expansion != BP__EXPANDS_NOTHING; i++) {
+        const bp_verdict offer = choice->offers[i].verdict; /* a copy, because the offers move */
+        expander e = {{{collect_listed}, choice, candidate, exclude}, offer.cost_ns, MOST_LISTED};
+        if (offer.reason == BP_REASON_ACCEPTED && !choice->offers[i].one_thread) {
+            candidate->provider->expand(candidate->instance, &choice->asked, &offer, &e.base.base);
+        }
+    }
 }
 
 /* Whether the limits of memory refuse all of a candidate's offers, from `first` on, where some have several threads.
@@ -178,19 +223,15 @@ static void collect_on_one_thread(bp__choice *choice, bp__candidate *candidate, 
 static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
     const bp_problem *problem = &choice->asked;
     char text[96];
-    const char *newer = bp__newer_member(candidate->provider, problem);
     bp__exclusion exclusion = bp__name_excluded(exclude, candidate, NULL);
     const char *off = exclusion ? bp__name_why_excluded(exclusion, problem, text, sizeof text)
-                                : bp__candidate_off(candidate, problem->policy.constraints);
+                                : bp__candidate_off(candidate, &problem->policy);
     if (off) {
         add_exclusion(choice, candidate, off);
     } else if (!candidate->instance) {
         add_refusal(choice, candidate, BP_REASON_BROKEN, candidate->refusal);
     } else if (!works_on(candidate->provider, problem->place)) {
         add_device_refusal(choice, candidate);
-    } else if (newer) {
-        snprintf(text, sizeof text, "the provider's interface is older than %s", newer);
-        add_refusal(choice, candidate, BP_REASON_OTHER, text);
     } else {
         int before = choice->count;
         collect_offers(choice, candidate, exclude);
@@ -198,6 +239,7 @@ static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *e
             choice->count = before;
             collect_on_one_thread(choice, candidate, exclude);
         }
+        expand(choice, candidate, exclude, before);
         if (choice->count == before) {
             add_refusal(choice, candidate, BP_REASON_OP, "");
         }

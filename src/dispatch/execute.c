@@ -4,10 +4,9 @@
 #include "base/uncancelled.h"
 
 #include "machine/internal.h"
+#include "tensor/internal.h"
 
 #include <string.h>
-
-#define ALIGNMENT 64 /* bytes, of workspaces */
 
 const bp_scalar bp__plain_scalars[2] = {{1.0, 0.0}, {0.0, 0.0}};
 static const bp_exec plain = {.struct_size = sizeof plain, .scalars = bp__plain_scalars};
@@ -55,16 +54,17 @@ static bp_status check_count(const bp_plan *plan, size_t count) {
 }
 
 static bp_status check_workspace(const bp_plan *plan, const bp_exec *exec) {
-    const bool handle = plan->problem.place != 0;
+    const int32_t place = plan->problem.place;
+    const bool handle = !bp__place_has_addresses(place);
     const void *address = handle ? (void *)(uintptr_t)exec->workspace.offset : bp_operand_address(&exec->workspace);
-    size_t needed = plan->prepared->workspace;
+    const size_t needed = plan->prepared->workspace, alignment = bp__workspace_alignment(plan->prepared, place);
     if (exec->workspace_size < needed) {
         return bp__fail(BP_E_ARGUMENT, "bp_execute: the workspace has %zu bytes; this plan needs %zu",
                         exec->workspace_size, needed);
     }
-    if ((uintptr_t)address % ALIGNMENT != 0) {
-        return bp__fail(BP_E_ARGUMENT, "bp_execute: the workspace at %s%p is not aligned to %d bytes",
-                        handle ? "offset " : "", address, ALIGNMENT);
+    if ((uintptr_t)address % alignment != 0) {
+        return bp__fail(BP_E_ARGUMENT, "bp_execute: the workspace at %s%p is not aligned to %zu bytes",
+                        handle ? "offset " : "", address, alignment);
     }
     return BP_OK;
 }

@@ -2,6 +2,7 @@
 #include "dispatch/needs.h"
 
 #include "device/internal.h"
+#include "tensor/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -10,7 +11,9 @@
 struct bp_explanation {
     bp__choice choice;
     char problem[256];
-    char device[192]; /* "" on the host */
+    int32_t place;
+    char device[192];    /* "" on the host */
+    char precision[160]; /* how far f32 inputs may be rounded on a device, and why; "": no setting tells */
     char *text;
     char *json;
     bp_explanation **parts; /* of a composed plan */
@@ -127,11 +130,12 @@ typedef struct policy_row {
     bp_layer layer;
 } policy_row;
 
-static bool read_policy_row(int index, policy_row *row) {
+static bool read_policy_row(int index, int32_t place, policy_row *row) {
     const bp_setting_info *info = bp_setting_listed_at(index);
+    const unsigned wanted = BP_SETTING_POLICY | (bp__place_is_cuda(place) ? BP_SETTING_CUDA : 0);
     row->name = info->name;
     /* The settings behind an alias are shown. */
-    bool shown = (info->flags & BP_SETTING_POLICY) && !(info->flags & BP_SETTING_ALIAS);
+    bool shown = (info->flags & wanted) && !(info->flags & BP_SETTING_ALIAS);
     if (!shown || bp_get(info->name, &row->value, &row->layer, &row->where) != BP_OK ||
         bp_get_deciding_setting(info->name, &row->node) != BP_OK) {
         return false;
@@ -144,10 +148,10 @@ static bool read_policy_row(int index, policy_row *row) {
     return true;
 }
 
-static void add_policy_text(bp__text *out) {
+static void add_policy_text(bp__text *out, int32_t place) {
     policy_row row;
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
-        if (!read_policy_row(i, &row) || row.layer == BP_LAYER_DEFAULT) {
+        if (!read_policy_row(i, place, &row) || row.layer == BP_LAYER_DEFAULT) {
             continue;
         }
         bool inherited = strcmp(row.node, row.name) != 0;
@@ -163,6 +167,9 @@ static void make_text(const bp_explanation *e, bp__text *out) {
                   e->problem);
     if (e->device[0]) {
         bp__text_addf(out, "device    %s\n", e->device);
+    }
+    if (e->precision[0]) {
+        bp__text_addf(out, "precision %s\n", e->precision);
     }
     if (e->choice.chosen >= 0) {
         bp__text_addf(out, "chosen    %s\n", bp__candidate_id(e->choice.offers[e->choice.chosen].candidate));
@@ -189,7 +196,7 @@ static void make_text(const bp_explanation *e, bp__text *out) {
     size_t before = out->length;
     bp__text_add(out, "settings that differ from their defaults\n");
     size_t head = out->length;
-    add_policy_text(out);
+    add_policy_text(out, e->place);
     if (out->length == head && !out->failed) {
         out->length = before;
         out->bytes[before] = '\0';
@@ -222,6 +229,7 @@ static void make_json(const bp_explanation *e, bp__text *out) {
     bp__json_text(&json, "operation", bp_op_name((bp_op)e->choice.asked.op));
     bp__json_text(&json, "problem", e->problem);
     bp__json_text(&json, "device", e->device[0] ? e->device : NULL);
+    bp__json_text(&json, "precision", e->precision[0] ? e->precision : NULL);
     bp__json_text(&json, "chosen",
                   e->choice.chosen >= 0 ? bp__candidate_id(e->choice.offers[e->choice.chosen].candidate) : NULL);
     bp__json_text(&json, "status", bp_status_name(e->choice.status));
@@ -236,7 +244,7 @@ static void make_json(const bp_explanation *e, bp__text *out) {
     bp__json_open(&json, "settings", '{');
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
         policy_row row;
-        if (read_policy_row(i, &row)) {
+        if (read_policy_row(i, e->place, &row)) {
             bp__json_open(&json, row.name, '{');
             bp__json_text(&json, "value", row.value);
             bp__json_text(&json, "node", row.node);
@@ -265,6 +273,22 @@ static void describe_device(bp_explanation *e, int32_t place) {
     if (device) {
         snprintf(e->device, sizeof e->device, "%s (%s)%s", device->id, device->name,
                  device->state == BP_DEVICE_RECORDED ? ", recorded: nothing can run" : "");
+    }
+}
+
+/* Names the setting that limits the rounding of f32 inputs, because several may be set for other places. */
+static void describe_precision(bp_explanation *e, const bp_problem *problem) {
+    const bp_policy *policy = &problem->policy;
+    const bool f32 = problem->dtype == BP_F32 || problem->dtype == BP_C64;
+    const char *node = f32 && problem->place != 0 ? bp__precision_decider(problem) : NULL, *value, *where;
+    bp_layer layer;
+    if (node && bp_get(node, &value, &layer, &where) == BP_OK) {
+        const char *bound = policy->products & BP_PRODUCTS_BFX9 ? "f32 by products of bf16"
+                            : policy->precision == 2            ? "bf16"
+                            : policy->precision == 1            ? "tf32"
+                                                                : "f32";
+        snprintf(e->precision, sizeof e->precision, "%s by %s=%s (%s%s%.48s)", bound, node, value, bp_layer_name(layer),
+                 *where ? ": " : "", where);
     }
 }
 
@@ -299,7 +323,9 @@ static bp_status explain(bp_explanation **explanation, const bp_problem *problem
     bp__needs_tell_threads(&e->choice);
     atomic_fetch_add(&alive, 1);
     bp__problem_text(problem, e->problem, sizeof e->problem);
+    e->place = problem->place;
     describe_device(e, problem->place);
+    describe_precision(e, problem);
     bp__text text = {0};
     bp__text json = {0};
     make_text(e, &text);

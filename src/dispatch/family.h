@@ -44,6 +44,12 @@ typedef struct bp__family_limits {
     bp_setting_id benchmark_limit; /* replaces benchmark_limit; -1: does not */
 } bp__family_limits;
 
+/* What settings of cuda and cudnn apply on devices of CUDA and ROCm, besides cudnn.enabled and cudnn.deterministic. */
+typedef struct bp__cuda_settings {
+    bp_setting_id precision; /* limits the rounding of f32 inputs, and the settings of products apply; 0: neither */
+    bool convolutions;       /* the settings of convolutions apply; some are linear layers (bp__precision_of_linear) */
+} bp__cuda_settings;
+
 /* A kernel that settings enable and order: an algorithm, or with NULL all that no other entry has. */
 typedef struct bp__kernel {
     const char *algorithm; /* its first word */
@@ -96,8 +102,9 @@ typedef struct bp__family {
     size_t size;    /* of the family's parameters, a member of bp_problem.of */
     int preference; /* the bp_setting_id of the family's preferred library; BP__NO_SETTING: there is none */
     const bp__preference *preferred; /* what such a library must offer; NULL: another family with this setting tells */
-    int precision; /* the fp32_precision setting that limits the rounding of f32 inputs; BP__NO_SETTING: inputs are
-                    * never rounded */
+    int precision; /* the fp32_precision setting that limits the rounding of f32 inputs on the host; BP__NO_SETTING:
+                    * inputs are never rounded, but on CUDA and ROCm if `cuda` has a setting */
+    bp__cuda_settings cuda;
     int enabled;   /* the setting that lists the libraries which may run, empty: all; BP__NO_SETTING: there is none */
     int benchmark; /* the setting that measures the family's candidates; BP__NO_SETTING: there is none */
     const bp__family_limits *limits; /* NULL: only the settings of all operations apply */
@@ -126,9 +133,6 @@ typedef struct bp__family {
     bool (*has_items_as_rows)(const bp_problem *problem); /* so that equal items need equal rows; NULL: never */
     /* Whether other parts of the call run on native's threads, so that no other library's threads may; NULL: never. */
     bool (*runs_with_native)(const bp_problem *problem);
-    /* Returns what the problem has that a provider's interface of this minor version does not know, for messages; NULL:
-     * nothing. The function may be NULL, too. */
-    const char *(*is_newer)(const bp_problem *problem, unsigned minor);
     int host_inputs;                                /* the first inputs, which are in host memory on every device */
     bool (*has_callers)(const bp_problem *problem); /* several threads call the library at once; NULL: never */
     const bp__adapter *adapter;                     /* NULL: none */

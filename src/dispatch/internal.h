@@ -29,11 +29,6 @@ struct bp__candidate {
     struct bp__candidate *next;                   /* list of all candidates ever made, for bp_reset */
 };
 
-/* Whether the provider's struct has a member that later minor versions appended. Memory behind a smaller struct does
- * not belong to the provider. */
-#define BP__PROVIDER_HAS(provider, member)                                                                             \
-    ((provider)->struct_size >= offsetof(bp_provider, member) + sizeof((provider)->member))
-
 /* Returns the current candidates. If `need_libraries` is false, the library list is not built; only providers that need
  * no library are returned, unless the list exists already. The array stays valid until bp_reset. */
 bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count);
@@ -77,7 +72,19 @@ const char *bp__policy_preferred(const bp_problem *problem); /* the preferred li
 const char *bp__policy_text(uint32_t handle); /* the text behind the handles `preferred` and `exclude` */
 void bp__policy_reset(void);
 
+/* ---- Precision of f32 (precision.c) ---- */
+/* Returns the setting that limits the rounding of f32 inputs at a place; BP__NO_SETTING: they are never rounded. */
+int bp__precision_setting(const bp__family *family, int32_t place);
+void bp__precision_resolve(bp_policy *policy, const bp__family *family, int32_t place);
+/* Returns the name of the setting that decides for the problem: that one, or the parent that it inherits from. NULL if
+ * there is none. For the thread whose settings the problem has. */
+const char *bp__precision_decider(const bp_problem *problem);
+/* Makes the convolutions of this thread linear layers, or no longer. Returns the earlier state. */
+bool bp__precision_of_linear(bool on);
+
 /* ---- Kernels that settings enable and order (kernels.c) ---- */
+/* Returns the position of a name in a list with commas; -1 if it is not there. */
+int bp__kernel_position(const char *list, const char *name);
 /* Adds the content of the policy of such a family. */
 void bp__kernels_add(const bp__kernels *kernels, bp__text *text);
 bool bp__kernels_ordered(const bp_problem *problem);      /* whether the order was set */
@@ -91,10 +98,8 @@ int bp__kernel_rank(const bp_problem *problem, const char *algorithm);
 void bp__verdict_refuse(bp_verdict *verdict, bp_reason reason, const char *text);
 /* Refuses an accepted verdict that the policy does not permit, and adds the properties of a simulation. */
 void bp__verdict_check(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict);
-/* Returns what the problem has that the provider's interface does not know, for messages; NULL: nothing. */
-const char *bp__newer_member(const bp_provider *provider, const bp_problem *problem);
-/* Returns the setting that disables the candidate or its runtime; NULL if there is none. `avoid`: constraints. */
-const char *bp__candidate_off(const bp__candidate *candidate, unsigned avoid);
+/* Returns the setting that disables the candidate or its runtime; NULL if there is none. */
+const char *bp__candidate_off(const bp__candidate *candidate, const bp_policy *policy);
 
 /* ---- Choice (choose.c) ---- */
 
@@ -110,15 +115,20 @@ typedef struct bp__offer {
     size_t found_at, size; /* range in bp__choice.found: the provider's plan data */
     bool failed;           /* it was chosen before and failed */
     bool one_thread;       /* it accepts on one thread only, because the limits leave no memory for more */
+    bool listed;           /* of the library's own list, for an explanation only: nothing runs it */
     double measured_ns;    /* from the record of the problem's class; 0: none */
     double neighbour_ns;   /* from the record of a similar problem; 0: none */
 } bp__offer;
+
+/* Whether the offers include the libraries' own lists (bp_provider.expand), and for what. */
+typedef enum bp__expansion { BP__EXPANDS_NOTHING, BP__EXPANDS_TO_LIST, BP__EXPANDS_TO_MEASURE } bp__expansion;
 
 typedef struct bp__choice {
     int chosen; /* index into offers, -1: none */
     int count, capacity;
     bp__offer *offers;
     bp__text found;
+    bp__expansion expansion;
     bp_status status;       /* BP_OK, or why no offer was chosen */
     bp__text decision;      /* the reason of the choice, as text */
     bp__text warning;       /* empty, or the warning about a fallback */
@@ -142,7 +152,7 @@ bp_status bp__evaluate_all(bp__choice *choice, bool need_libraries);
 int bp__machine_threads(void); /* processors of the machine, at least 1 */
 
 static inline bool bp__offer_is_usable(const bp__offer *offer) {
-    return offer->verdict.reason == BP_REASON_ACCEPTED && !offer->failed;
+    return offer->verdict.reason == BP_REASON_ACCEPTED && !offer->failed && !offer->listed;
 }
 
 /* Returns the offer to choose in place of the fastest one (-1: none): of builds of one library whose calibrated times
@@ -235,8 +245,21 @@ void bp__choice_free(bp__choice *choice);
 struct bp__devices_noted;
 /* Puts a new problem on the device of its tensors. Errors: BP_E_DEVICE (the device is not there, with the reason),
  * BP_E_UNSUPPORTED. */
-bp_status bp__problem_put_on_device(bp_problem *problem, const struct bp__devices_noted *noted);
-void bp__policy_on_device(bp_policy *policy); /* switches off what works on the host only */
+bp_status bp__problem_put_on_device(bp_problem *problem, const bp__family *family,
+                                    const struct bp__devices_noted *noted);
+/* Changes the policy of the host into the policy of a device: the settings of its place, without what works on the
+ * host only. */
+void bp__policy_on_device(bp_policy *policy, const bp__family *family, int32_t place);
+void bp__policy_on_cuda(bp_policy *policy, const bp__family *family); /* policy_cuda.c: settings of cuda and cudnn */
+/* ---- Alignment of workspaces (aligned.c) ---- */
+/* Checks what a provider's plan asks for; on the host, makes it a plan that needs 64 bytes. Destroys it on failure. */
+bp_status bp__workspace_align(bp_prepared **prepared, int32_t place);
+/* Returns the alignment of a plan's workspace, at least 64. */
+size_t bp__workspace_alignment(const bp_prepared *prepared, int32_t place);
+/* Returns the least offset from the workspace's own one that has the alignment, where the place has addresses with the
+ * base. */
+uint64_t bp__workspace_start(const bp_operand *workspace, int32_t place, size_t alignment);
+
 /* Wrap a prepared call for a device, or one of the host that runs on copies. Take ownership of `inner` on success. */
 bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_prepared *inner,
                                 bp_prepared **prepared);

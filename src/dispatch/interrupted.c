@@ -10,9 +10,11 @@
 int bp__operation_interrupted(bp_op op) {
     const uint64_t running = bp__thread.last_serial;
     bp__scratch_held held;
+    const bool linear = bp__precision_of_linear(false); /* a convolution of the check is one */
     bp__scratch_hold(&held);
     bool stops = bp__interrupted();
     bp__scratch_return(&held);
+    bp__precision_of_linear(linear);
     bp__thread.last_serial = running;
     if (stops) {
         bp__fail_cancelled(bp_op_name(op));

@@ -22,8 +22,7 @@ static const bp__kernel *kernel_of(const bp__kernels *kernels, const char *algor
     return &kernels->list[i];
 }
 
-/* Returns the position of a name in a list with commas; -1 if it is not there. */
-static int position(const char *list, const char *name) {
+int bp__kernel_position(const char *list, const char *name) {
     const size_t length = strlen(name);
     for (int at = 0; *list && *list != *BP__PREFERRED; at++) {
         while (*list == ' ') {
@@ -54,7 +53,7 @@ void bp__kernels_add(const bp__kernels *kernels, bp__text *text) {
     for (int at = 0; at <= BP__KERNELS_MOST; at++) {
         for (int i = 0; i < kernels->count; i++) {
             const bp__kernel *kernel = &kernels->list[i];
-            const int own = position(order, kernel->name);
+            const int own = bp__kernel_position(order, kernel->name);
             if (i > 0 && strcmp(kernel->name, kernel[-1].name) == 0) {
                 continue;
             }
@@ -88,7 +87,7 @@ bool bp__kernel_off(const bp_problem *problem, const char *algorithm, char *text
         return false;
     }
     const bp__kernel *kernel = kernel_of(bp__family_of(problem)->kernels, algorithm);
-    if (position(list + (*list == *ORDERED), kernel->name) >= 0) {
+    if (bp__kernel_position(list + (*list == *ORDERED), kernel->name) >= 0) {
         return false;
     }
     snprintf(text, size, "%s is false", bp_setting_at((int)kernel->enabled)->name);
@@ -97,6 +96,6 @@ bool bp__kernel_off(const bp_problem *problem, const char *algorithm, char *text
 
 int bp__kernel_rank(const bp_problem *problem, const char *algorithm) {
     return bp__kernels_ordered(problem)
-               ? position(list_of(problem) + 1, kernel_of(bp__family_of(problem)->kernels, algorithm)->name)
+               ? bp__kernel_position(list_of(problem) + 1, kernel_of(bp__family_of(problem)->kernels, algorithm)->name)
                : 0;
 }

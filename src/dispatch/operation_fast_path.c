@@ -184,7 +184,7 @@ bp_status bp__problem_make(bp_problem *problem, const bp__family *family, const 
     bp__devices_note(&noted);
     bp_status status = family->make(problem, request);
     bp__devices_noted_end(&noted);
-    return status == BP_OK && noted.place != 0 ? bp__problem_put_on_device(problem, &noted) : status;
+    return status == BP_OK && noted.place != 0 ? bp__problem_put_on_device(problem, family, &noted) : status;
 }
 
 bp_status bp__plan_for(bp_plan **plan, const bp_options *options, const bp__family *family, const void *request) {

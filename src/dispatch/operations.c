@@ -24,7 +24,7 @@ static const bp__family *const family_of_op[] = {
 _Static_assert(sizeof family_of_op / sizeof *family_of_op <= 256, "an operation's number does not fit a tag");
 
 /* Problems are hashed and compared byte by byte, so the structs must not contain padding. */
-_Static_assert(sizeof(bp_policy) == 6 * 4, "bytes between the fields of a policy");
+_Static_assert(sizeof(bp_policy) == 6 * 8, "bytes between the fields of a policy");
 _Static_assert(offsetof(bp_problem, of) == 4 * 4 + sizeof(bp_policy), "bytes between the fields");
 
 const bp__family *bp__family_at(int index) {

@@ -152,7 +152,7 @@ static bp_status prepare_chosen(bp_prepared **prepared, const bp__choice *choice
     bp_status status =
         offer->candidate->provider->plan(offer->candidate->instance, &choice->asked, &offer->verdict, found, prepared);
     changed->asked.policy.threads = threads;
-    return status;
+    return status == BP_OK ? bp__workspace_align(prepared, choice->asked.place) : status;
 }
 
 static bp_status prepare_call(bp_prepared **prepared, const bp__choice *choice, const bp_problem *problem,
@@ -386,6 +386,7 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
     own.packs = plan->verdict.packs;
     own.operands = plan->operands;
     own.alignment = alignment_of(plan);
+    own.workspace_alignment = (int)bp__workspace_alignment(plan->prepared, plan->problem.place);
     own.runs = atomic_load_explicit(&plan->runs, memory_order_relaxed);
     bp__copy_text(own.problem, sizeof own.problem, plan->text);
     bp__struct_write(info, &own, sizeof own);

@@ -61,18 +61,6 @@ const char *bp__policy_text(uint32_t handle) {
     return text;
 }
 
-/* Returns the precision that the family's precision setting allows, after inheritance. */
-static uint8_t precision_of(const bp__family *family) {
-    static const uint8_t levels[] = {0, 0, 1, 2}; /* none, ieee, tf32, bf16: in the order of the settings table */
-    return family->precision == BP__NO_SETTING ? 0 : levels[bp__setting_resolved((bp_setting_id)family->precision)];
-}
-
-/* "none" allows what "ieee" does not: algorithms with larger errors. */
-static bool requires_ieee(const bp__family *family) {
-    enum { IEEE = 1 }; /* its index in the settings table */
-    return family->precision != BP__NO_SETTING && bp__setting_resolved((bp_setting_id)family->precision) == IEEE;
-}
-
 static uint8_t constraints(void) {
     return (uint8_t)((bp__setting_int(BP_SET_mkl_enabled) ? 0 : BP__DISABLED_MKL) |
                      (bp__setting_int(BP_SET_openmp_enabled) ? 0 : BP__DISABLED_OPENMP) |
@@ -205,8 +193,7 @@ const char *bp__policy_preferred(const bp_problem *problem) {
 /* Resolves the family's own settings. */
 static void resolve_family(bp_policy *policy, const bp__family *family) {
     bool simulates = family->adapter && family->products;
-    policy->precision = precision_of(family);
-    policy->constraints |= requires_ieee(family) ? BP__IEEE : 0;
+    bp__precision_resolve(policy, family, 0);
     policy->benchmark = (uint8_t)(bp__policy_benchmark(family) + BP__BENCHMARK_MODES * benchmark_limit(family));
     policy->simulate = !simulates                              ? 0
                        : bp__setting_int(BP_SET_simulate_bf16) ? 2

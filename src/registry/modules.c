@@ -23,8 +23,8 @@
 #define MODULE_FOLDER "backplane-providers"
 #define MODULE_SUFFIX ".so"
 
-/* Size of the descriptor in the first published interface; later minor versions only append. */
-#define SMALLEST_DESCRIPTOR (offsetof(bp_provider, threads) + sizeof(((bp_provider *)0)->threads))
+/* Size of the descriptor in the first interface of this major version; later minor versions only append. */
+#define SMALLEST_DESCRIPTOR (offsetof(bp_provider, expand) + sizeof(((bp_provider *)0)->expand))
 #define SMALLEST_RUNTIME (offsetof(bp_runtime, error_name) + sizeof(((bp_runtime *)0)->error_name))
 
 pthread_mutex_t bp__modules_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -65,7 +65,7 @@ static bp_status check_version(uint32_t abi, uint32_t ours) {
     if (major != ours >> 16) {
         return bp__fail(BP_E_ABI,
                         "it was built for provider interface %u.%u, this library has %u.%u; the first number must be "
-                        "the same",
+                        "the same: build it with the headers of this library",
                         major, minor, ours >> 16, ours & 0xffffu);
     }
     if (minor > (ours & 0xffffu)) {

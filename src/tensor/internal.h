@@ -31,11 +31,17 @@ static inline char *bp__tensor_data(const DLTensor *tensor) {
 
 /* ---- Devices (device.c) ----
  *
- * A place is the number of a device: 0 for host memory of any kind, otherwise DLPack's device type and index. */
+ * A place is the number of a device: 0 for host memory of any kind, otherwise DLPack's device type and index. Managed
+ * memory of CUDA is used like memory of the device. */
 static inline int32_t bp__place_of(DLDevice device) {
-    const int32_t type = (int32_t)device.device_type;
+    const int32_t given = (int32_t)device.device_type, type = given == kDLCUDAManaged ? kDLCUDA : given;
     const bool host = type == kDLCPU || type == kDLCUDAHost || type == kDLROCMHost;
     return host ? 0 : (int32_t)((uint32_t)type << 16 | ((uint32_t)device.device_id & 0xffffu));
+}
+
+/* Whether the place is a device of CUDA or ROCm, to which PyTorch's settings of cuda and cudnn apply. */
+static inline bool bp__place_is_cuda(int32_t place) {
+    return place >> 16 == kDLCUDA || place >> 16 == kDLROCM;
 }
 
 bool bp__tensor_on_host(const DLTensor *tensor);
@@ -62,9 +68,13 @@ bp_status bp__tensor_check_host(const DLTensor *tensor, const char *name);
 
 /* Returns whether base and offset form an address. On other devices a base is a handle, and only offsets into the same
  * one can be compared. */
-static inline bool bp__tensor_has_address(const DLTensor *tensor) {
-    DLDeviceType type = tensor->device.device_type;
+static inline bool bp__place_has_addresses(int32_t place) {
+    const int32_t type = place >> 16;
     return type != kDLOpenCL && type != kDLVulkan && type != kDLMetal && type != kDLWebGPU;
+}
+
+static inline bool bp__tensor_has_address(const DLTensor *tensor) {
+    return bp__place_has_addresses(bp__place_of(tensor->device));
 }
 
 /* Returns whether both first elements are the same memory. */

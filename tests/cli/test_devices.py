@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from conftest import BUILD
+
 
 @pytest.fixture
 def devices(backplane, environment, probe_cache):
@@ -66,3 +68,19 @@ def test_eval_of_what_the_device_does_not_offer(backplane, device, tmp_path):
     np.save(tmp_path / "a.npy", np.zeros((2, 2)))
     assert backplane(*words, "--set", "dispatch.transfer=allow").code == 7
     np.testing.assert_allclose(np.load(tmp_path / "o.npy"), np.linalg.inv(a), rtol=1e-12)
+
+
+def test_explain_all(backplane, environment):
+    """With --all, a library's own list; fakes: see tests/device."""
+    fakes = BUILD / "tests" / "device-fakes"
+    if not (fakes / "gauge" / "gauge.so").exists():
+        pytest.skip("the fake devices are not built")
+    environment["BACKPLANE_PROVIDER_PATH"] = f"{fakes}/good:{fakes}/gauge"
+    environment["GAUGE_LISTED"] = "3"
+    words = ("explain", "matmul", "f32", "8x8", "8x8", "--device", "other:0", "--set", "cuda.matmul.allow_tf32=true")
+    plain, all_of_them = backplane(*words, "--json").json, backplane(*words, "--all", "--json").json
+    names = [[row["algorithm"] for row in found["candidates"] if row["accepted"]] for found in (plain, all_of_them)]
+    assert names == [["gauge"], ["gauge", "engine0", "engine1", "engine2"]]
+    assert plain["chosen"] == all_of_them["chosen"] == "gauge"
+    assert plain["precision"].startswith("tf32 by cuda.matmul.fp32_precision=tf32 (call")
+    assert plain["settings"]["cuda.matmul.fp32_precision"]["value"] == "tf32"

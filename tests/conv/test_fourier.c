@@ -131,7 +131,7 @@ static void large_problems_are_refused(void **state) {
 static void ieee_refuses(void **state) {
     (void)state;
     static const char ieee[] = ", mkldnn.conv.fp32_precision=ieee",
-                      why[] = "larger rounding errors than fp32_precision";
+                      why[] = "larger rounding errors than mkldnn.conv.fp32_precision=ieee allows";
     assert_refused(status_of(BP_F32, BP_CONV_FORWARD, 2, 3, 1, ieee), why);
     assert_refused(status_of(BP_F64, BP_CONV_FORWARD, 2, 3, 1, ieee), why);
 }

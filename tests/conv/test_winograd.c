@@ -65,7 +65,7 @@ static void ieee_refuses(void **state) {
     (void)state;
     assert_int_equal(status_of(BP_F32, BP_CONV_FORWARD, 2, 3, 1, 1, ", mkldnn.conv.fp32_precision=ieee"),
                      BP_E_FALLBACK);
-    assert_non_null(strstr(bp_last_error(), "larger rounding errors than fp32_precision=ieee allows"));
+    assert_non_null(strstr(bp_last_error(), "larger rounding errors than mkldnn.conv.fp32_precision=ieee allows"));
 }
 
 int main(void) {

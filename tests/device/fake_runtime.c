@@ -122,6 +122,11 @@ static bp_status describe(void *state, int index, bp_device_info *info) {
     info->uuid = index == 1 ? "0123-fake" : "";
     info->can = BP_DEVICE_CAN_F64 | BP_DEVICE_CAN_MAP | BP_DEVICE_CAN_TIME | (index == 1 ? BP_DEVICE_CAN_F16 : 0);
     info->units = 4;
+    info->arch = index == 1 ? "fake_90" : NULL;
+    info->capability = 900;
+    info->driver_number = 13000;
+    info->l2 = UINT64_C(50) << 20;
+    info->shared_optin = 232448;
     info->memory = UINT64_C(1) << 33;
     return BP_OK;
 }

@@ -16,3 +16,13 @@ function(add_device_fake name folder)
 endfunction()
 add_device_fake(fake_runtime good)
 add_device_fake(small bad FAKE_SIZE=64)
+
+# A provider on these devices, in another folder; see gauge_provider.c.
+add_library(device_gauge MODULE ${CMAKE_CURRENT_LIST_DIR}/gauge_provider.c)
+target_include_directories(device_gauge PRIVATE ${CMAKE_SOURCE_DIR}/include)
+target_link_libraries(device_gauge PRIVATE backplane_flags)
+set_target_properties(device_gauge PROPERTIES PREFIX "" OUTPUT_NAME gauge LIBRARY_OUTPUT_DIRECTORY ${device_fakes}/gauge)
+if(TARGET test_device_policies AND TARGET test_device_workspaces)
+    add_dependencies(test_device_policies device_gauge)
+    add_dependencies(test_device_workspaces device_gauge)
+endif()

@@ -90,6 +90,10 @@ static void test_devices_are_listed_with_their_facts(void **state) {
     assert_string_equal(two.uuid, "0123-fake");
     assert_true(two.can & BP_DEVICE_CAN_F16);
     assert_false(one.can & BP_DEVICE_CAN_F16);
+    assert_string_equal(one.arch, "");
+    assert_string_equal(two.arch, "fake_90");
+    assert_true(two.capability == 900 && two.driver_number == 13000);
+    assert_true(two.l2 == UINT64_C(50) << 20 && two.shared_optin == 232448);
     assert_int_equal(fake()->opened, 0); /* not in this process */
 }
 
@@ -111,6 +115,9 @@ static void test_places_are_computed(void **state) {
     assert_int_equal(bp_device_place((DLDevice){kDLCPU, 0}), 0);
     assert_int_equal(bp_device_place((DLDevice){kDLCUDAHost, 0}), 0);
     assert_int_equal(bp_device_place((DLDevice){kDLROCMHost, 3}), 0);
+    assert_int_equal(bp_device_place((DLDevice){kDLCUDA, 3}), kDLCUDA << 16 | 3);
+    assert_int_equal(bp_device_place((DLDevice){kDLCUDAManaged, 3}), kDLCUDA << 16 | 3);
+    assert_int_equal(bp_device_place((DLDevice){kDLCUDAManaged, -1}), -1);
     assert_int_equal(bp_device_place((DLDevice){kDLOpenCL, 3}), kDLOpenCL << 16 | 3);
     assert_int_equal(bp_device_place((DLDevice){kDLOpenCL, -1}), -1);
     assert_int_equal(bp_device_place((DLDevice){kDLOpenCL, 65536}), -1);
@@ -240,6 +247,38 @@ static void test_a_module_that_breaks_a_rule(void **state) {
     for (int i = 0; bp_device_at(i, &device); i++) {
         assert_string_not_equal(device.runtime, "fake");
     }
+}
+
+/* A description of a GPU of CUDA answers like the GPU: also by which settings decide. */
+static void test_a_recorded_device_of_cuda(void **state) {
+    (void)state;
+    static char json[16384];
+    int32_t place;
+    bp_device_info info = {.struct_size = sizeof info};
+    assert_ok(
+        bp_device_load("{\"format\": \"backplane-device 1\", \"runtime\": \"cuda\", \"type\": 2, \"name\": \"H100\", "
+                       "\"arch\": \"sm_90\", \"capability\": 900, \"driver_number\": 13000, \"l2\": 52428800, "
+                       "\"shared_optin\": 232448}",
+                       &place));
+    assert_int_equal(place >> 16, kDLCUDA);
+    assert_ok(bp_device_describe(place, &info));
+    assert_string_equal(info.arch, "sm_90");
+    assert_true(info.capability == 900 && info.driver_number == 13000 && info.l2 == 52428800);
+    assert_ok(bp_device_record(place, json, sizeof json, NULL));
+    assert_non_null(strstr(json, "\"arch\": \"sm_90\""));
+    assert_non_null(strstr(json, "\"shared_optin\": 232448"));
+    bp_view a, managed;
+    bp_explanation *e;
+    const int64_t shape[] = {8, 8};
+    assert_ok(bp_view_init(&a, NULL, BP_F32, 2, shape, NULL));
+    a.tensor.device = (DLDevice){kDLCUDA, info.index};
+    assert_ok(bp_view_copy(&managed, &a));
+    managed.tensor.device.device_type = kDLCUDAManaged; /* may be mixed with memory of the device */
+    assert_ok(bp_matmul_explain(&e, NULL, &a.tensor, &managed.tensor, &a.tensor));
+    assert_non_null(strstr(bp_explanation_text(e), "precision f32 by cuda.matmul.fp32_precision=none (default)"));
+    bp_explanation_release(e);
+    managed.tensor.device.device_id = info.index + 1;
+    assert_fails(bp_matmul_explain(&e, NULL, &a.tensor, &managed.tensor, &a.tensor), BP_E_DEVICE, "cuda-managed:");
 }
 
 /* ---- Kept results ---- */
@@ -480,6 +519,7 @@ int main(void) {
         TEST(test_opening_fails_here),
         TEST(test_devices_that_change),
         TEST(test_excluded_devices),
+        TEST(test_a_recorded_device_of_cuda),
         TEST(test_a_module_that_breaks_a_rule),
         TEST(test_results_are_kept),
         TEST(test_hostile_reports),

@@ -255,23 +255,5 @@ static const bp_provider elsewhere = {.abi = BP_PROVIDER_ABI,
                                       .plan = plan,
                                       .runtimes = "opencl"};
 
-/* Offers every convolution, but its interface has no functions of the results. */
-static void accept_old(void *instance, const bp_problem *problem, bp_offers *offers) {
-    (void)instance;
-    if (problem->op == BP_OP_CONV) {
-        offer(offers, problem, "old", 300, 0);
-    }
-}
-
-static const bp_provider old = {.abi = BP_PROVIDER_ABI_MAJOR << 16 | (BP_PROVIDER_MINOR_ACTIVATION - 1),
-                                .struct_size = sizeof(bp_provider),
-                                .name = "old",
-                                .version = "1",
-                                .description = "fake provider",
-                                .open = open,
-                                .close = close,
-                                .accept = accept_old,
-                                .plan = plan};
-
 #define ADDRESS(number) &provider_##number,
-BP_PROVIDERS_DEFINE = {PROVIDERS(ADDRESS) & several, &careless, &sharing, &restless, &elsewhere, &old, NULL};
+BP_PROVIDERS_DEFINE = {PROVIDERS(ADDRESS) & several, &careless, &sharing, &restless, &elsewhere, NULL};

@@ -119,36 +119,6 @@ static void explanations_show_each_algorithm(void **state) {
     bp_options_release(options);
 }
 
-/* Providers of older interfaces get no problem with members that they do not know. */
-static void older_interfaces(void **state) {
-    (void)state;
-    static float from[4], to[4];
-    bp_view in, out;
-    assert_int_equal(bp_view_matrix(&in, from, BP_F32, 2, 2), BP_OK);
-    assert_int_equal(bp_view_matrix(&out, to, BP_F32, 2, 2), BP_OK);
-    static const bp_unary_kind kinds[] = {BP_UNARY_COPY, BP_UNARY_RELU, BP_UNARY_GELU};
-    for (int i = 0; i < 3; i++) {
-        const bp_linear_call call = {.struct_size = sizeof call,
-                                     .activation = kinds[i],
-                                     .input = &in.tensor,
-                                     .weight = &in.tensor,
-                                     .output = &out.tensor};
-        bp_explanation *e;
-        bp_candidate_info info = {.struct_size = sizeof info};
-        int seen = 0;
-        assert_int_equal(bp_linear_explain(&e, NULL, &call), BP_OK);
-        for (int j = 0; bp_explanation_at(e, j, &info); j++) {
-            if (strcmp(info.library, "old") == 0) {
-                assert_int_equal(info.accepted, kinds[i] != BP_UNARY_GELU);
-                assert_true(info.accepted || strstr(info.text, "older than functions of the results"));
-                seen++;
-            }
-        }
-        assert_int_equal(seen, 1);
-        bp_explanation_release(e);
-    }
-}
-
 /* An invalid offer is refused with a reason; the other offers stay valid. */
 static void invalid_offers_are_refused(void **state) {
     (void)state;
@@ -259,7 +229,6 @@ int main(void) {
         cmocka_unit_test_setup(settings_name_algorithms, reset),
         cmocka_unit_test_setup(an_unknown_algorithm_is_reported, reset),
         cmocka_unit_test_setup(explanations_show_each_algorithm, reset),
-        cmocka_unit_test_setup(older_interfaces, reset),
         cmocka_unit_test_setup(invalid_offers_are_refused, reset),
         cmocka_unit_test_setup(scratch_of_tasks_is_separate_from_the_workspace, reset),
         cmocka_unit_test_setup(a_colon_is_followed_by_a_name, reset),

@@ -176,6 +176,17 @@ static void settings_report_whether_they_have_an_effect(void **state) {
         assert_true(strlen(why) > 10);
         assert_int_equal(bp_setting_has_effect(not_answered[i], NULL), 0);
     }
+    /* Providers of CUDA and ROCm get these, but none exists yet. */
+    int cuda = 0;
+    for (int i = 0; i < BP_SETTING_COUNT; i++) {
+        const bp_setting_info *row = bp_setting_at(i);
+        if ((row->flags & BP_SETTING_CUDA) && !(row->flags & BP_SETTING_POLICY)) {
+            cuda++;
+            assert_int_equal(bp_setting_has_effect(row->name, &why), 0);
+            assert_non_null(strstr(why, "this version has no provider for"));
+        }
+    }
+    assert_int_equal(cuda, 19);
     assert_int_equal(bp_setting_has_effect("no such name", &why), 1);
     assert_int_equal(bp_setting_has_effect(NULL, &why), 1);
 }

@@ -1,13 +1,18 @@
 """Devices: their list, tensors on them, random numbers, copies, DLPack, memory, errors. Without an OpenCL device, the tests that
 need one are skipped with the reason that the library gives."""
 
+import ctypes
 import math
 import os
+import pathlib
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 
 import backplane
+import dlpack
 
 os.environ.setdefault("POCL_DEVICES", "pthread pthread")  # two devices, if the driver is PoCL
 
@@ -67,6 +72,43 @@ def test_names_of_devices():
         with pytest.raises(backplane.Error) as caught:
             backplane.zeros(2, device=name)
         assert caught.value.status in ("E_NOT_FOUND", "E_DEVICE") and name in str(caught.value)
+
+
+def test_names_are_the_names_of_the_list(tmp_path):
+    """Of a runtime that torch does not know; a fake one, in another process (see tests/device)."""
+    build = pathlib.Path(os.environ.get("BACKPLANE_BUILD", "build")).resolve()
+    if not (build / "tests/device-fakes/good/fake_runtime.so").exists():
+        pytest.skip("the fake devices are not built")
+    code = '''
+import backplane
+for name in ("other:1", "fake:0"):
+    x = backplane.empty(2, 2, device=name)
+    assert x.device == backplane.device(name) == backplane.device(name[:-2], int(name[-1])), x.device
+    assert str(x.device) == name and x.to(name) is x and backplane.empty(1).to(name).device == x.device
+    try:
+        x.numpy()
+    except backplane.Error as error:
+        assert f"a tensor on {name} cannot become a NumPy array" in str(error), error
+    else:
+        raise AssertionError
+assert str(backplane.empty(1).device) == "cpu"
+assert [row.type for row in backplane.devices() if row.id == "other:1"] == [10]
+'''
+    environment = {**os.environ, "BACKPLANE_PROVIDER_PATH": str(build / "tests/device-fakes/good"), "BACKPLANE_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+
+
+def test_memory_without_a_runtime_is_not_on_the_cpu():
+    memory = (ctypes.c_float * 4)()
+    for kind, name in ((2, "cuda:0"), (13, "cuda:0"), (8, "mps:0"), (10, "cuda:0"), (12, "privateuseone:0"), (3, "cpu")):
+        exporter = dlpack.Exporter(memory, (4,), (dlpack.FLOAT, 32), device=kind)
+        tensor = backplane.from_dlpack(exporter)
+        assert str(tensor.device) == name
+        if name != "cpu":
+            with pytest.raises(backplane.Error, match=f"a tensor on {name} cannot become a NumPy array"):
+                tensor.numpy()
+        del tensor
 
 
 # ---- Random numbers ----

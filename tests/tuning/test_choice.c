@@ -227,6 +227,33 @@ static void a_limit_restricts_the_comparison(void **state) {
     assert_true(seen.runs[2] > 0);
 }
 
+/* Only what measures, or lists, asks for a library's own list. */
+static void the_own_list_of_a_library_is_measured(void **state) {
+    (void)state;
+    seen.lists = 1;
+    assert_string_equal(multiply(RIVALS_ONLY, 16), "steady");
+    assert_contains(decision(RIVALS_ONLY, 16), "the only candidate that accepts");
+    assert_int_equal(seen.expanded, 0);
+    assert_contains(decision("explain.all=true, " RIVALS_ONLY, 16), "the only candidate that accepts"); /* as a run */
+    assert_true(seen.expanded > 0);
+    bp_candidate_info quick = rival("explain.all=true, " RIVALS_ONLY, 16, "quick");
+    assert_true(quick.accepted && !quick.chosen && quick.cost_ns >= 1);
+    assert_contains(quick.text, "of the library's own list, which benchmark measures");
+    seen.expanded = 0;
+    assert_string_equal(multiply("explain.all=true, " RIVALS_ONLY, 16), "steady");
+    assert_int_equal(seen.expanded, 0);
+    /* Until it is measured it is no faster than the library's choice. */
+    assert_string_equal(multiply("benchmark=true, " RIVALS_ONLY, 16), "steady");
+    assert_int_equal(seen.runs[1], 0);
+    assert_string_equal(multiply(NOW, 16), "quick");
+    assert_contains(cache_file("tuning.txt"), "rivals:rivals:quick@1");
+    assert_contains(decision(NOW, 16), "lowest measured time of 3 candidates that accept");
+    assert_string_equal(rival(NOW, 16, "quick").text, "");
+    tuning_restart();
+    seen.lists = 1;
+    assert_string_equal(multiply(RIVALS_ONLY, 16), "quick"); /* by the record */
+}
+
 static int count_record(void *user, const bp_tuning_record *record) {
     assert_true(record->struct_size == sizeof *record);
     assert_true(record->written_s <= (int64_t)time(NULL));
@@ -289,6 +316,7 @@ int main(void) {
         TEST(accumulating_calls_add_once),
         TEST(large_problems_are_not_measured),
         TEST(a_limit_restricts_the_comparison),
+        TEST(the_own_list_of_a_library_is_measured),
         TEST(records_are_exported_cleared_and_imported),
         TEST(one_family_may_be_measured_alone),
     };

@@ -19,7 +19,9 @@ typedef struct watch {
     long long times[RIVALS];       /* of a run, in ns; 0: as in rivals.c */
     atomic_int packed_runs;        /* of moody, with B in its packed form: these take 10 us */
     double estimates[RIVALS];      /* likewise */
-    atomic_llong first_ns;         /* what the next run takes in addition, such as loading a library */
+    int lists;             /* quick and moody are a library's own list for steady, and the others are not there */
+    atomic_int expanded;   /* how often the provider was asked for that list */
+    atomic_llong first_ns; /* what the next run takes in addition, such as loading a library */
 } watch;
 
 static inline void offer_watch(watch *w) {

@@ -35,9 +35,15 @@ static int print_explanation(const cli_job *job) {
     return chosen ? CLI_OK : CLI_LIBRARY;
 }
 
+static int all_option(const cli_args *args) {
+    bp_status status = cli_has(args, "all") ? bp_set_explain_all(1) : BP_OK;
+    return status == BP_OK ? CLI_OK : cli_fail_status(status);
+}
+
 static int explain_job(const cli_args *args) {
     cli_job job = {.args = args};
     int code = device_option(args, &job.device);
+    code = code == CLI_OK ? all_option(args) : code;
     code = code == CLI_OK ? job_shapes(&job) : code;
     code = code == CLI_OK ? operand_options(args, &job.options) : code;
     code = code == CLI_OK ? job_prepare(&job) : code;
@@ -49,6 +55,7 @@ static int explain_job(const cli_args *args) {
 static const cli_option options[] = {
     CLI_OPTION_SET,
     CLI_OPTION_JSON,
+    {"all", 0, NULL, "Also list the algorithms of each library's own list; libraries may be opened for it."},
     {"device", 0, "ID", "Device of the arrays (see list --devices), or a file with the description of one."},
     OPTIONS_PRODUCTS,
     OPTIONS_LEADING,

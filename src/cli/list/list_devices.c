@@ -66,6 +66,11 @@ void list_devices_json(void) {
         json_int("clock_mhz", device.clock_mhz);
         json_number("memory", (double)device.memory);
         json_number("local_memory", (double)device.local_memory);
+        json_text("arch", device.arch);
+        json_int("capability", device.capability);
+        json_int("driver_number", device.driver_number);
+        json_number("l2", (double)device.l2);
+        json_number("shared_optin", (double)device.shared_optin);
         json_bool("f64", (device.can & BP_DEVICE_CAN_F64) != 0);
         json_bool("f16", (device.can & BP_DEVICE_CAN_F16) != 0);
         json_close();

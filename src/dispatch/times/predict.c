@@ -38,7 +38,7 @@ double bp__estimate_of(const bp__candidate *candidate, const bp_problem *problem
 
 bool bp__cost_follows_kernels(const bp__candidate *candidate) {
     const bp_provider *provider = candidate->provider;
-    return BP__PROVIDER_HAS(provider, cost_follows_kernels) && provider->cost_follows_kernels;
+    return provider->cost_follows_kernels;
 }
 
 static bool is_accepted(const bp__offer *offer) {

@@ -156,6 +156,10 @@ static bp__tune_result rank(bp__choice *choice, unmeasured_class does, const bp_
     return ranked ? BP__TUNE_RANKED : busy ? BP__TUNE_BUSY : BP__TUNE_NONE;
 }
 
+bool bp__tune_uses(const bp_policy *policy) {
+    return bp__benchmark_mode(policy) != BP__BENCHMARK_OFF || (policy->tuning != BP__TUNING_OFF && bp__tune_any());
+}
+
 void bp__tune_choice(bp__choice *choice) {
     const bp_policy *policy = &choice->asked.policy;
     choice->measured = false;

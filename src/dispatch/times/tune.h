@@ -61,6 +61,7 @@ typedef enum bp__tune_result {
 } bp__tune_result;
 /* Measures the class of a problem, at the addresses of a call (may be NULL), unless it has a record. Does not wait. */
 bp__tune_result bp__tune_problem(const bp_problem *problem, const bp_operand *addresses);
+bool bp__tune_uses(const bp_policy *policy); /* whether measured times, or measuring, may rank the offers */
 /* Returns what measuring the choice is expected to take, in ns; 0 if there is nothing to measure. */
 double bp__tune_cost(const bp__choice *choice);
 /* Writes "3 hours ago". */

@@ -8,16 +8,12 @@
 #define FIXED_NS 1e6  /* operands, comparison and the file, likewise */
 #define COST_CALLS 10 /* calls of one candidate, likewise */
 
-static bool is_usable(const bp__offer *offer) {
-    return offer->verdict.reason == BP_REASON_ACCEPTED && !offer->failed;
-}
-
 /* Returns how well a usable offer matches the preference, at best; 0 if there is no preference. */
 static int preference_quality(const bp__choice *choice, const char *preferred) {
     int best = 0;
     for (int i = 0; *preferred && i < choice->count; i++) {
         const bp__offer *o = &choice->offers[i];
-        int match = is_usable(o) ? bp__name_matches(preferred, o->candidate, o->verdict.algorithm) : 0;
+        int match = bp__offer_is_usable(o) ? bp__name_matches(preferred, o->candidate, o->verdict.algorithm) : 0;
         best = match > best ? match : best;
     }
     return best;
@@ -46,7 +42,7 @@ bp__eligible bp__tune_eligible(const bp__choice *choice) {
     int quality = preference_quality(choice, preferred);
     for (int i = 0; i < choice->count; i++) {
         const bp__offer *o = &choice->offers[i];
-        if (is_usable(o) &&
+        if (bp__offer_is_usable(o) &&
             (quality == 0 || bp__name_matches(preferred, o->candidate, o->verdict.algorithm) >= quality)) {
             insert(&all, choice, i);
         }

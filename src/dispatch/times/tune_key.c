@@ -34,6 +34,8 @@ __attribute__((noinline)) static uint64_t problem_hash(const bp_problem *asked) 
     exact.policy.preferred = exact.policy.exclude = 0;
     exact.policy.fallback = exact.policy.warn_only = 0;
     exact.policy.benchmark = exact.policy.tuning = 0;
+    exact.policy.benchmark_limit = 0;
+    exact.policy.convolutions &= (uint8_t)~BP_CUDNN_BENCHMARK;
     return bp__hash(&exact, bp__problem_size(asked));
 }
 

@@ -17,8 +17,9 @@
 /* Makes the offer's plan, and what its runs need. */
 static bp_status make_plan(bp__session *s, bp__measured *m, const bp__offer *offer, const void *found) {
     const bp__candidate *candidate = offer->candidate;
-    const bp_status status =
+    bp_status status =
         candidate->provider->plan(candidate->instance, &s->choice->asked, &offer->verdict, found, &m->prepared);
+    status = status == BP_OK ? bp__workspace_align(&m->prepared, s->choice->asked.place) : status;
     if (status != BP_OK) {
         m->prepared = NULL;
         return status;

@@ -53,6 +53,7 @@ const bp__family bp__family_attention = {
     .preferred = &(const bp__preference){"attention is", "attention", 0},
     .enabled = BP_SET_attention_enabled,
     .precision = BP_SET_mkldnn_matmul_fp32_precision, /* its two products */
+    .cuda = {.precision = BP_SET_cuda_matmul_fp32_precision},
     .benchmark = BP_SET_attention_benchmark,
     .make = bp__attention_make,
     .describe = describe,

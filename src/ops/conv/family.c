@@ -96,16 +96,12 @@ static bool input_layout(const bp_problem *problem, int operand, bp__layout *lay
     return true;
 }
 
-static const char *is_newer(const bp_problem *problem, unsigned minor) {
-    const bool function = problem->op != BP_OP_CONV_WEIGHT && problem->of.conv.activation;
-    return function && minor < BP_PROVIDER_MINOR_ACTIVATION ? "functions of the results" : NULL;
-}
-
 const bp__family bp__family_conv = {
     .size = sizeof(bp_conv_problem),
     .preference = BP_SET_conv_preferred,
     .preferred = &(const bp__preference){"convolutions are", "convolutions", BP_LIB_DNN},
     .precision = BP_SET_conv_fp32_precision,
+    .cuda = {.precision = BP_SET_cudnn_conv_fp32_precision, .convolutions = true},
     .benchmark = BP_SET_conv_benchmark,
     .enabled = BP_SET_conv_enabled,
     .limits = &(const bp__family_limits){.deterministic = BP_SET_conv_deterministic,
@@ -113,7 +109,6 @@ const bp__family bp__family_conv = {
     .make = bp__conv_make,
     .describe = describe,
     .elements = bp__conv_elements,
-    .is_newer = is_newer,
     .input_layout = input_layout,
     .measuring = &bp__measuring_conv,
 };

@@ -318,8 +318,8 @@ static bp_status find_plan(bp_plan **plan, const request *r, bool *fresh) {
     BP__TRY(bp__policy_resolve(&policies.products, &bp__family_gemm));
     BP__TRY(bp__policy_resolve(&policies.contractions, &bp__family_contract));
     if (r->problem.place != 0) {
-        bp__policy_on_device(&policies.products);
-        bp__policy_on_device(&policies.contractions);
+        bp__policy_on_device(&policies.products, &bp__family_gemm, r->problem.place);
+        bp__policy_on_device(&policies.contractions, &bp__family_contract, r->problem.place);
     }
     making m = {r, &policies};
     key_writer k = {NULL, 0};
@@ -351,7 +351,8 @@ static bp_status check(request *r) {
     status = status == BP_OK ? check_output(r) : status;
     status = status == BP_OK ? check_memory(r) : status;
     bp__devices_noted_end(&noted);
-    return status == BP_OK && noted.place != 0 ? bp__problem_put_on_device(&r->problem, &noted) : status;
+    return status == BP_OK && noted.place != 0 ? bp__problem_put_on_device(&r->problem, &bp__family_einsum, &noted)
+                                               : status;
 }
 
 /* Does everything from the checks to the plan. */

@@ -34,6 +34,7 @@ const bp__family bp__family_contract = {
     .preferred = &(const bp__preference){"contractions are", "contractions", 0},
     .enabled = BP_SET_einsum_enabled,
     .precision = BP__NO_SETTING,
+    .cuda = {.precision = BP_SET_cuda_matmul_fp32_precision},
     .benchmark = BP_SET_einsum_benchmark,
     .describe = describe,
     .elements = bp__contract_elements,
@@ -50,6 +51,7 @@ const bp__family bp__family_einsum = {
     .preference = BP_SET_blas_preferred,
     .enabled = BP__NO_SETTING, /* its parts have theirs */
     .precision = BP_SET_mkldnn_matmul_fp32_precision,
+    .cuda = {.precision = BP_SET_cuda_matmul_fp32_precision},
     .benchmark = BP_SET_einsum_benchmark,
     .describe = describe_whole,
 };

@@ -111,13 +111,16 @@ bp_status bp__program_make(bp__program **program, bp_contraction_path *path, con
     (*program)->path = path;
     (*program)->operands = path->einsum.count;
     (*program)->count = count;
-    (*program)->workspace = workspace;
-    size_t most = 0;
+    size_t most = 0, alignment = 0;
     for (int i = 0; i < count; i++) {
-        size_t needed = parts[i].plan->prepared->workspace;
-        most = needed > most ? needed : most;
+        const bp_prepared *part = parts[i].plan->prepared;
+        most = part->workspace > most ? part->workspace : most;
+        alignment = part->workspace_alignment > alignment ? part->workspace_alignment : alignment;
     }
-    (*program)->base.workspace = (size_t)workspace + most;
+    const int64_t unit = alignment > 0 ? (int64_t)alignment : 1;
+    (*program)->workspace = (workspace + unit - 1) / unit * unit;
+    (*program)->base.workspace = (size_t)(*program)->workspace + most;
+    (*program)->base.workspace_alignment = alignment;
     memcpy((*program)->parts, parts, (size_t)count * sizeof *parts);
     return BP_OK;
 }

@@ -101,6 +101,7 @@ const bp__family bp__family_gemm = {
                                          BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_SMM | BP_LIB_DNN},
     .enabled = BP_SET_blas_enabled,
     .precision = BP_SET_mkldnn_matmul_fp32_precision,
+    .cuda = {.precision = BP_SET_cuda_matmul_fp32_precision},
     .benchmark = BP_SET_matmul_benchmark,
     .products = true,
     .make = bp__gemm_make,

@@ -211,7 +211,10 @@ static bp_status lower(layer *l, const bp_linear_call *given) {
 bp_status bp_linear_run(const bp_options *options, const bp_linear_call *call) {
     layer l;
     BP__TRY(lower(&l, call));
-    return bp_conv_run(options, &l.call);
+    const bool before = bp__precision_of_linear(true);
+    const bp_status status = bp_conv_run(options, &l.call);
+    bp__precision_of_linear(before);
+    return status;
 }
 
 bp_status bp_linear(const DLTensor *input, const DLTensor *weight, const DLTensor *bias, DLTensor *output) {
@@ -226,7 +229,10 @@ bp_status bp_linear_plan(bp_plan **plan, const bp_options *options, const bp_lin
         *plan = NULL;
     }
     BP__TRY(lower(&l, call));
-    return bp_conv_plan(plan, options, &l.call);
+    const bool before = bp__precision_of_linear(true);
+    const bp_status status = bp_conv_plan(plan, options, &l.call);
+    bp__precision_of_linear(before);
+    return status;
 }
 
 bp_status bp_linear_explain(bp_explanation **explanation, const bp_options *options, const bp_linear_call *call) {
@@ -235,7 +241,10 @@ bp_status bp_linear_explain(bp_explanation **explanation, const bp_options *opti
         *explanation = NULL;
     }
     BP__TRY(lower(&l, call));
-    return bp_conv_explain(explanation, options, &l.call);
+    const bool before = bp__precision_of_linear(true);
+    const bp_status status = bp_conv_explain(explanation, options, &l.call);
+    bp__precision_of_linear(before);
+    return status;
 }
 
 BP__DEFINE_FUNCTIONS(linear)

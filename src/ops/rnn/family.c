@@ -51,6 +51,7 @@ const bp__family bp__family_rnn = {
     .preferred = &(const bp__preference){"recurrent layers are", "recurrent layers", BP_LIB_DNN},
     .enabled = BP_SET_rnn_enabled,
     .precision = BP__NO_SETTING,
+    .cuda = {.precision = BP_SET_cudnn_rnn_fp32_precision},
     .benchmark = BP_SET_rnn_benchmark,
     .make = bp__rnn_make,
     .describe = describe,

@@ -163,7 +163,7 @@ static void read_numbers(const bp__cl_state *state, bp__cl_entry *entry) {
     write_uuid(state, id, entry->uuid);
     facts->struct_size = sizeof *facts;
     facts->type = kDLOpenCL;
-    facts->id = facts->runtime = facts->reason = "";
+    facts->id = facts->runtime = facts->reason = facts->arch = "";
     facts->uuid = entry->uuid;
     facts->can = abilities(state, id, facts->extensions);
     facts->units = (uint32_t)get_number(state, id, BP__CL_DEVICE_MAX_COMPUTE_UNITS);
@@ -175,6 +175,7 @@ static void read_numbers(const bp__cl_state *state, bp__cl_entry *entry) {
     facts->memory = get_number(state, id, BP__CL_DEVICE_GLOBAL_MEM_SIZE);
     facts->largest = get_number(state, id, BP__CL_DEVICE_MAX_MEM_ALLOC_SIZE);
     facts->local_memory = get_number(state, id, BP__CL_DEVICE_LOCAL_MEM_SIZE);
+    facts->l2 = get_number(state, id, BP__CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
     facts->parameter_bytes = get_number(state, id, BP__CL_DEVICE_MAX_PARAMETER_SIZE);
 }
 
