@@ -73,8 +73,8 @@ _backplane_values() {
     case $1 in
         --norm) echo "backward ortho forward" ;;
         --padding) echo "same valid" ;;
-        --activation) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish" ;;
-        --kind) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish add subtract multiply divide maximum minimum sum prod mean max min argmax argmin" ;;
+        --activation) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2" ;;
+        --kind) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2 add subtract multiply divide maximum minimum sum prod mean max min argmax argmin" ;;
         --to) echo "f16 bf16 f32 f64 i8 u8 i32 i64 bool" ;;
         --dtype) echo "f16 bf16 f32 f64 c64 c128 i32 i64" ;;
         --strategy) echo "auto auto-hq optimal dp branch-all branch-2 branch-1 greedy random-greedy random-greedy-128 left-to-right" ;;

@@ -11,7 +11,10 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-UNARY = "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish"
+UNARY = (
+    "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish "
+    "floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2"
+)
 # The values that a shell offers for an option. Others take a file (FILE), or what the user knows.
 VALUES = {
     "norm": "backward ortho forward",

@@ -15,21 +15,33 @@
  *   log        natural logarithm             gelu_tanh  x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
  *   sqrt       square root                   silu       x / (1 + exp(-x))
  *   tanh       hyperbolic tangent            hardswish  x min(max(x + 3, 0), 6) / 6
+ *   floor      the greatest integer <= x     rsqrt      1 / sqrt(x)
+ *   ceil       the least integer >= x        sin, cos, tan: of an angle in radians, of any size
+ *   trunc      the integer towards 0         erf        the error function
+ *   round      the nearest integer, the      expm1      e^x - 1, without loss of digits near 0
+ *              even one of two               log1p      log(1 + x), without loss of digits near 0
+ *   sign       -1, 0 or 1; 0 of -0           log2       the logarithm to base 2
+ *   reciprocal 1 / x
  *
  * Functions of two elements (bp_binary_kind): add, subtract, multiply, divide, and maximum and minimum, which are NaN
  * if either element is. The inputs are broadcast as in NumPy: shapes are aligned at their last dimensions, and a
  * dimension of size 1 is repeated.
  *
- * Element types: f16, bf16, f32 and f64, the same for all operands; i32 and i64 for negative, abs, relu, and for the
- * functions of two elements except divide. Integers are computed modulo 2^32 and 2^64. f16 and bf16 are computed in f32
- * and rounded once. The largest errors in f32 and f64, in units of the distance of the numbers next to the result:
+ * Element types: f16, bf16, f32 and f64, the same for all operands; i32 and i64 for negative, abs, relu, floor, ceil,
+ * round, trunc, sign, and for the functions of two elements except divide. Integers are computed modulo 2^32 and 2^64.
+ * f16 and bf16 are computed in f32 and rounded once. The largest errors in f32 and f64, in units of the distance of the
+ * numbers next to the result:
  *
- *   copy, negative, abs, relu: exact          exp, log: 1          silu: 4
- *   sqrt and functions of two: 0.5            tanh, sigmoid: 3     gelu: 8 in f32, 12 in f64
- *   hardswish: 2                              gelu_tanh: 4 + 4 |y|, with y = sqrt(8 / pi) (x + 0.044715 x^3)
+ *   copy, negative, abs, relu, floor,         exp, log, sin, cos: 1                          silu: 4
+ *     ceil, round, trunc, sign: exact         hardswish, rsqrt, erf, expm1, log1p, log2: 2   gelu: 8 in f32, 12 in f64
+ *   sqrt, reciprocal, functions of two: 0.5   tanh, sigmoid, tan: 3
+ *   gelu_tanh: 4 + 4 |y|, with y = sqrt(8 / pi) (x + 0.044715 x^3)
  *
- * These hold for denormal results too, and for gelu where 1 + erf would cancel. log(0) is -infinity, log and sqrt of
- * negative numbers are NaN. gelu, gelu_tanh, silu and hardswish of -infinity are NaN, as in PyTorch. NaN stays NaN.
+ * These hold for denormal results too, and for gelu where 1 + erf would cancel. log(0), log2(0) and log1p(-1) are
+ * -infinity, and NaN below; sqrt and rsqrt of negative numbers are NaN. 1 / 0 is an infinity with the sign of the zero,
+ * in rsqrt too. sin, cos and tan of infinities are NaN. log2 of powers of 2 is exact. floor, ceil, round and trunc keep
+ * infinities, and the sign of zero. gelu, gelu_tanh, silu and hardswish of -infinity are NaN, as in PyTorch. NaN stays
+ * NaN, in sign too, as in NumPy; PyTorch's sign of NaN is 0.
  *
  * copy converts between bool, i8, u8, i32, i64, f16, bf16, f32 and f64, and copies every type to itself. Numbers are
  * rounded once, to nearest even. Floating numbers are truncated to integers; what does not fit becomes the nearest

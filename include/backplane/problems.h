@@ -401,7 +401,21 @@ typedef struct bp_rnn_problem {
     X(9, GELU, "gelu")              \
     X(10, GELU_TANH, "gelu_tanh")   \
     X(11, SILU, "silu")             \
-    X(12, HARDSWISH, "hardswish")
+    X(12, HARDSWISH, "hardswish")   \
+    X(13, FLOOR, "floor")           \
+    X(14, CEIL, "ceil")             \
+    X(15, ROUND, "round")           \
+    X(16, TRUNC, "trunc")           \
+    X(17, SIGN, "sign")             \
+    X(18, RECIPROCAL, "reciprocal") \
+    X(19, RSQRT, "rsqrt")           \
+    X(20, SIN, "sin")               \
+    X(21, COS, "cos")               \
+    X(22, TAN, "tan")               \
+    X(23, ERF, "erf")               \
+    X(24, EXPM1, "expm1")           \
+    X(25, LOG1P, "log1p")           \
+    X(26, LOG2, "log2")
 
 #define BP_BINARY_MAP(X)            \
     X(0, ADD, "add")                \

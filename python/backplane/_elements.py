@@ -37,9 +37,13 @@ def run(
         return result
 
 
+_OF_INTEGERS = ("negative", "abs", "relu", "floor", "ceil", "round", "trunc", "sign")
+"""The functions of one element that integers have."""
+
+
 def one(kind: str, x: Any, out: Any, settings: SettingsArgument, explains: bool) -> Any:
     """A function of one element. Integers become the default float type, except for functions that integers have."""
-    whole = kind in ("negative", "abs", "relu")
+    whole = kind in _OF_INTEGERS
     array = with_numpy(kind, (x,))[0] if whole else widen_any(floating(kind, x))
     return run("unary", kind, (array,), out, settings, explains)
 

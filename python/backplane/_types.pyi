@@ -96,7 +96,8 @@ States = Union[None, Sequence[Union[None, Operand]]]
 Parameters = Union[Sequence[Operand], State]
 """The parameters of layers; in torch's form with batch_sizes the states are in this place."""
 Activation = Literal[
-    "abs", "negative", "exp", "log", "sqrt", "tanh", "sigmoid", "relu", "gelu", "gelu_tanh", "silu", "hardswish", "copy"
+    "abs", "negative", "exp", "log", "sqrt", "tanh", "sigmoid", "relu", "gelu", "gelu_tanh", "silu", "hardswish", "copy",
+    "floor", "ceil", "round", "trunc", "sign", "reciprocal", "rsqrt", "sin", "cos", "tan", "erf", "expm1", "log1p", "log2"
 ]
 Transform = Literal["as_is", "transpose", "conjugate_transpose", "conjugate"]
 NumPyType = Union["type[Any]", dtype[Any]]

@@ -34,19 +34,33 @@ __all__ = [
     "abs",
     "add",
     "astype",
+    "ceil",
     "concat",
+    "cos",
     "divide",
+    "erf",
     "exp",
+    "expm1",
+    "floor",
     "log",
+    "log1p",
+    "log2",
     "maximum",
     "minimum",
     "multiply",
     "negative",
+    "reciprocal",
+    "round",
+    "rsqrt",
+    "sign",
+    "sin",
     "sqrt",
     "subtract",
     "take",
     "take_along_axis",
+    "tan",
     "tanh",
+    "trunc",
 ]
 
 
@@ -79,11 +93,25 @@ def _binary(name: str, text: str, arguments: str, result: str) -> Callable[..., 
 
 
 abs = _unary("abs", "the absolute value", "[-1.5, 2.0]", "array([1.5, 2. ])")
+ceil = _unary("ceil", "the least integer that is not smaller", "[-1.5, 2.5]", "array([-1.,  3.])")
+cos = _unary("cos", "the cosine", "[0.0]", "array([1.])")
+erf = _unary("erf", "the error function", "[0.0, 0.5]", "array([0.        , 0.52049988])")
 exp = _unary("exp", "e to the power", "[0.0, 1.0]", "array([1.        , 2.71828183])")
+expm1 = _unary("expm1", "e to the power, less 1,", "[0.0, 1e-10]", "array([0.e+00, 1.e-10])")
+floor = _unary("floor", "the greatest integer that is not larger", "[-1.5, 2.5]", "array([-2.,  2.])")
 log = _unary("log", "the natural logarithm", "[1.0]", "array([0.])")
+log1p = _unary("log1p", "the natural logarithm of the sum with 1", "[0.0, 1e-10]", "array([0.e+00, 1.e-10])")
+log2 = _unary("log2", "the logarithm to base 2", "[8.0, 0.5]", "array([ 3., -1.])")
 negative = _unary("negative", "the negative", "[1.0, -2.0]", "array([-1.,  2.])")
+reciprocal = _unary("reciprocal", "1 divided by the value", "[4.0, -2.0]", "array([ 0.25, -0.5 ])")
+round = _unary("round", "the nearest integer (the even one of two)", "[0.5, 1.5, 2.4]", "array([0., 2., 2.])")
+rsqrt = _unary("rsqrt", "1 divided by the square root", "[4.0, 0.25]", "array([0.5, 2. ])")
+sign = _unary("sign", "the sign (-1, 0 or 1; NaN of NaN)", "[-1.5, 0.0, 2.0]", "array([-1.,  0.,  1.])")
+sin = _unary("sin", "the sine", "[0.0]", "array([0.])")
 sqrt = _unary("sqrt", "the square root", "[4.0, 9.0]", "array([2., 3.])")
+tan = _unary("tan", "the tangent", "[0.0]", "array([0.])")
 tanh = _unary("tanh", "the hyperbolic tangent", "[0.0]", "array([0.])")
+trunc = _unary("trunc", "the integer next to it towards 0", "[-1.5, 2.5]", "array([-1.,  2.])")
 add = _binary("add", "the sum", "[1.0, 2.0], [3.0, 4.0]", "array([4., 6.])")
 subtract = _binary("subtract", "the difference", "[1.0, 2.0], [3.0, 4.0]", "array([-2., -2.])")
 multiply = _binary("multiply", "the product", "[1.0, 2.0], [3.0, 4.0]", "array([3., 8.])")

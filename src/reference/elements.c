@@ -64,6 +64,9 @@ static int64_t whole_of_one(void *user, int64_t index) {
         return f->to == BP_BOOL ? x != 0 : truncated(x, f->to);
     }
     const int64_t x = f->a.integers.data[index];
+    if (f->kind == BP_UNARY_SIGN) {
+        return (x > 0) - (x < 0);
+    }
     const bool changes = f->kind == BP_UNARY_NEGATIVE || (f->kind == BP_UNARY_ABS && x < 0);
     return f->kind == BP_UNARY_RELU && x < 0 ? 0 : changes ? (int64_t)(0 - (uint64_t)x) : x;
 }

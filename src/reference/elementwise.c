@@ -8,6 +8,41 @@ static long double tanh_argument(long double x) {
     return 1.59576912160573071175978423973752747L * (x + 0.044715L * x * x * x);
 }
 
+static long double further_unary(bp_unary_kind kind, long double x) {
+    switch (kind) {
+    case BP_UNARY_FLOOR:
+        return floorl(x);
+    case BP_UNARY_CEIL:
+        return ceill(x);
+    case BP_UNARY_ROUND:
+        return rintl(x);
+    case BP_UNARY_TRUNC:
+        return truncl(x);
+    case BP_UNARY_SIGN:
+        return isnan(x) ? x : (x > 0) - (x < 0);
+    case BP_UNARY_RECIPROCAL:
+        return 1 / x;
+    case BP_UNARY_RSQRT:
+        return 1 / sqrtl(x);
+    case BP_UNARY_SIN:
+        return sinl(x);
+    case BP_UNARY_COS:
+        return cosl(x);
+    case BP_UNARY_TAN:
+        return tanl(x);
+    case BP_UNARY_ERF:
+        return erfl(x);
+    case BP_UNARY_EXPM1:
+        return expm1l(x);
+    case BP_UNARY_LOG1P:
+        return log1pl(x);
+    case BP_UNARY_LOG2:
+        return log2l(x);
+    default:
+        return x;
+    }
+}
+
 long double reference_unary(bp_unary_kind kind, long double x) {
     switch (kind) {
     case BP_UNARY_NEGATIVE:
@@ -35,7 +70,7 @@ long double reference_unary(bp_unary_kind kind, long double x) {
     case BP_UNARY_HARDSWISH:
         return x * (x + 3 < 0 ? 0 : x + 3 > 6 ? 6 : x + 3) / 6;
     default:
-        return x;
+        return further_unary(kind, x);
     }
 }
 
@@ -58,11 +93,15 @@ long double reference_unary_error(bp_unary_kind kind, bool f64, long double x) {
     switch (kind) {
     case BP_UNARY_EXP:
     case BP_UNARY_LOG:
+    case BP_UNARY_SIN:
+    case BP_UNARY_COS:
         return 1;
     case BP_UNARY_SQRT:
+    case BP_UNARY_RECIPROCAL:
         return 0.5L;
     case BP_UNARY_TANH:
     case BP_UNARY_SIGMOID:
+    case BP_UNARY_TAN:
         return 3;
     case BP_UNARY_GELU:
         return f64 ? 12 : 8;
@@ -71,6 +110,11 @@ long double reference_unary_error(bp_unary_kind kind, bool f64, long double x) {
     case BP_UNARY_SILU:
         return 4;
     case BP_UNARY_HARDSWISH:
+    case BP_UNARY_RSQRT:
+    case BP_UNARY_ERF:
+    case BP_UNARY_EXPM1:
+    case BP_UNARY_LOG1P:
+    case BP_UNARY_LOG2:
         return 2;
     default:
         return 0;
@@ -86,6 +130,14 @@ long double reference_unary_bound(bp_unary_kind kind, bp_dtype dtype, long doubl
     return distances == 0 ? -1 : !isfinite(y) ? 0 : (2 * distances - rounds) * unit * fabsl(y) + distances * least;
 }
 
+/* Whether the function has a pole within this distance of x. */
+static bool has_pole(bp_unary_kind kind, long double x, long double distance) {
+    const long double pi = 3.14159265358979323846264338327950288L;
+    return kind == BP_UNARY_RECIPROCAL
+               ? distance >= fabsl(x)
+               : kind == BP_UNARY_TAN && rintl((x - distance) / pi) != rintl((x + distance) / pi);
+}
+
 reference_number reference_activation(bp_unary_kind kind, bp_dtype dtype, reference_number x) {
     if (kind == BP_UNARY_COPY || !isfinite(x.value)) {
         return (reference_number){kind == BP_UNARY_COPY ? x.value : reference_unary(kind, x.value), x.error};
@@ -95,6 +147,11 @@ reference_number reference_activation(bp_unary_kind kind, bp_dtype dtype, refere
                       above = reference_unary(kind, x.value + error);
     const long double own = fmaxl(0, reference_unary_bound(kind, dtype, x.value, y));
     /* Not finite: the function has no value, or an infinite one, so close that any result may be right. */
-    const bool bounded = isfinite(error) && isfinite(below) && isfinite(above);
+    const bool turns = kind == BP_UNARY_SIN || kind == BP_UNARY_COS; /* not monotonic; the slope is at most 1 */
+    if (turns) {
+        return (reference_number){y, fminl(error, 2) + own};
+    }
+    const bool pole = has_pole(kind, x.value, error);
+    const bool bounded = !pole && isfinite(error) && isfinite(below) && isfinite(above);
     return (reference_number){y, bounded ? fmaxl(fabsl(below - y), fabsl(above - y)) + own : HUGE_VALL};
 }

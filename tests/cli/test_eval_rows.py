@@ -117,7 +117,7 @@ def test_functions_of_linear_layers(backplane, compute, tmp_path):
 
 
 # log and sqrt have no value for half of the elements.
-@pytest.mark.parametrize("kind", ["gelu", "gelu_tanh", "tanh", "sigmoid", "silu", "hardswish", "exp", "log", "sqrt"])
+@pytest.mark.parametrize("kind", ["gelu", "gelu_tanh", "tanh", "sigmoid", "silu", "hardswish", "exp", "log", "sqrt", "rsqrt", "sin", "tan", "erf", "reciprocal"])
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 def test_compare_checks_functions_of_linear_layers(backplane, tmp_path, dtype, kind):
     for name, shape in [("x", (33, 65)), ("w", (17, 65)), ("b", (17,))]:

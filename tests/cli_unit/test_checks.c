@@ -413,25 +413,16 @@ static void try_all(bp_dtype dtype) {
     }
 }
 
-static void wrong_elements_are_found_f32(void **state) {
-    (void)state;
-    try_all(BP_F32);
-}
-
-static void wrong_elements_are_found_f64(void **state) {
-    (void)state;
-    try_all(BP_F64);
-}
-
-static void wrong_elements_are_found_c64(void **state) {
-    (void)state;
-    try_all(BP_C64);
-}
-
-static void wrong_elements_are_found_c128(void **state) {
-    (void)state;
-    try_all(BP_C128);
-}
+#define FOUND_IN(name, dtype)                                                                                          \
+    static void wrong_elements_are_found_##name(void **state) {                                                        \
+        (void)state;                                                                                                   \
+        try_all(dtype);                                                                                                \
+    }
+FOUND_IN(f32, BP_F32)
+FOUND_IN(f64, BP_F64)
+FOUND_IN(c64, BP_C64)
+FOUND_IN(c128, BP_C128)
+#undef FOUND_IN
 
 static void wrong_elements_are_found_integers(void **state) {
     (void)state;
@@ -441,13 +432,16 @@ static void wrong_elements_are_found_integers(void **state) {
     }
 }
 
-static const char *const functions[] = {"negative", "abs",  "exp",  "log",       "sqrt", "tanh",
-                                        "sigmoid",  "relu", "gelu", "gelu_tanh", "silu", "hardswish"};
+static const char *const functions[] = {
+#define X(number, name, text) text,
+    BP_UNARY_MAP(X)
+#undef X
+};
 
 /* All functions of one element, and elements that are taken, in each type. */
 static void wrong_elements_are_found_functions(void **state) {
     (void)state;
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+    for (size_t i = BP_UNARY_NEGATIVE; i < sizeof functions / sizeof functions[0]; i++) {
         const char *words[WORDS] = {"unary", "3x17", "--kind", functions[i]};
         try_one(words, BP_F32);
         try_one(words, BP_F64);
@@ -498,7 +492,7 @@ static void awkward_values_pass(void **state) {
         {"softmax", "0x3"},
         {"unary", "0", "--kind", "exp"},
     };
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+    for (size_t i = BP_UNARY_NEGATIVE; i < sizeof functions / sizeof functions[0]; i++) {
         const char *words[WORDS] = {"unary", "100 X", "--kind", functions[i]};
         try_right(words, BP_F32);
         try_right(words, BP_F64);
@@ -512,7 +506,7 @@ static void awkward_values_pass(void **state) {
 /* An error of 40 units in the last place is found, and NaN or a number in place of infinity. */
 static void small_errors_are_found(void **state) {
     (void)state;
-    for (size_t i = 2; i < sizeof functions / sizeof functions[0]; i++) {
+    for (size_t i = BP_UNARY_EXP; i < sizeof functions / sizeof functions[0]; i++) {
         const char *words[WORDS] = {"unary", "40", "--kind", functions[i]};
         cli_args args;
         cli_job job;

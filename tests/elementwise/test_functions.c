@@ -141,13 +141,84 @@ static void bits_do_not_depend_on_the_place(void **state) {
     }
 }
 
+/* Sine, cosine and tangent of angles that are near a multiple of pi / 2, at both sides of the limit from which on angles are
+ * reduced one by one, and of every power of 2 to the greatest number. */
+static void angles_are_reduced(void **state) {
+    static const double hard[] = {0x1.6ac5b262ca1ffp849,
+                                  0x1.f9cbe2p95,
+                                  0x1.a2c6cp71,
+                                  0x1.921fb6p0,
+                                  0x1.921fb54442d18p0,
+                                  0x1.921fb54442d18p1,
+                                  0x1.2d97c7f3321d2p2,
+                                  2999.9,
+                                  3000,
+                                  3000.5,
+                                  1599999.5,
+                                  1.6e6,
+                                  1600000.5,
+                                  0x1.fffffep127,
+                                  0x1.fffffffffffffp1023,
+                                  0x1.f4p22};
+    enum { HARD = sizeof hard / sizeof *hard };
+    static const bp_dtype dtypes[] = {BP_F32, BP_F64};
+    (void)state;
+    for (int s = 0; s < INSTRUCTION_SETS; s++) {
+        for (int t = 0; t < 2; t++) {
+            const int64_t powers = t ? 1024 : 128, multiples = 4000, count = HARD + powers + 2 * multiples;
+            const size_t size = bp_dtype_size(dtypes[t]);
+            for (int64_t i = 0; i < count; i++) {
+                const int64_t k = i - HARD - powers;
+                const long double x = i < HARD     ? (t ? (long double)hard[i] : (long double)(float)hard[i])
+                                      : k < 0      ? ldexpl(1, (int)(i - HARD))
+                                      : t && k % 2 ? k * 500 * 1.57079632679489661923132L
+                                                   : k * 1.57079632679489661923132L;
+                set_number(dtypes[t], input + (size_t)i * size, i % 3 ? x : -x);
+            }
+            for (int kind = BP_UNARY_SIN; kind <= BP_UNARY_TAN; kind++) {
+                run_all(all_settings[s], (bp_unary_kind)kind, dtypes[t], count);
+                for (int64_t i = 0; i < count; i++) {
+                    compare(all_settings[s], (bp_unary_kind)kind, dtypes[t], i);
+                }
+            }
+        }
+    }
+}
+
+/* Zeros that rounding makes have the sign of the number; powers of 2 have whole logarithms. */
+static void exact_results(void **state) {
+    static const struct {
+        bp_unary_kind kind;
+        float x, y;
+    } cases[] = {
+        {BP_UNARY_CEIL, -0.75f, -0.f},    {BP_UNARY_TRUNC, -0.75f, -0.f}, {BP_UNARY_ROUND, -0.25f, -0.f},
+        {BP_UNARY_ROUND, 0.5f, 0},        {BP_UNARY_ROUND, -1.5f, -2},    {BP_UNARY_ROUND, 8388607.5f, 8388608},
+        {BP_UNARY_FLOOR, -0x1p-149f, -1}, {BP_UNARY_SIGN, -0.f, 0},       {BP_UNARY_LOG2, 0x1p-149f, -149},
+        {BP_UNARY_LOG2, 0x1p127f, 127},   {BP_UNARY_LOG2, 8, 3},          {BP_UNARY_RSQRT, -0.f, -INFINITY}};
+    (void)state;
+    for (int s = 0; s < INSTRUCTION_SETS; s++) {
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+            memcpy(input, &cases[i].x, sizeof cases[i].x);
+            run_all(all_settings[s], cases[i].kind, BP_F32, 1);
+            assert_memory_equal(output, &cases[i].y, sizeof cases[i].y);
+        }
+    }
+}
+
 static void integers_wrap(void **state) {
     static const int32_t from[] = {0, 1, -1, INT32_MAX, INT32_MIN, 5, -7};
-    static const int32_t want[3][7] = {
-        {0, -1, 1, -INT32_MAX, INT32_MIN, -5, 7}, {0, 1, 1, INT32_MAX, INT32_MIN, 5, 7}, {0, 1, 0, INT32_MAX, 0, 5, 0}};
-    static const bp_unary_kind kinds[] = {BP_UNARY_NEGATIVE, BP_UNARY_ABS, BP_UNARY_RELU};
+    static const int32_t want[][7] = {{0, -1, 1, -INT32_MAX, INT32_MIN, -5, 7},
+                                      {0, 1, 1, INT32_MAX, INT32_MIN, 5, 7},
+                                      {0, 1, 0, INT32_MAX, 0, 5, 0},
+                                      {0, 1, -1, 1, -1, 1, -1},
+                                      {0, 1, -1, INT32_MAX, INT32_MIN, 5, -7},
+                                      {0, 1, -1, INT32_MAX, INT32_MIN, 5, -7},
+                                      {0, 1, -1, INT32_MAX, INT32_MIN, 5, -7},
+                                      {0, 1, -1, INT32_MAX, INT32_MIN, 5, -7}};
+    static const bp_unary_kind kinds[] = {BP_UNARY_NEGATIVE, BP_UNARY_ABS,  BP_UNARY_RELU,  BP_UNARY_SIGN,
+                                          BP_UNARY_FLOOR,    BP_UNARY_CEIL, BP_UNARY_ROUND, BP_UNARY_TRUNC};
     (void)state;
-    for (int k = 0; k < 3; k++) {
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         memcpy(input, from, sizeof from);
         run_all("", kinds[k], BP_I32, 7);
         assert_memory_equal(output, want[k], sizeof from);
@@ -169,6 +240,8 @@ int main(void) {
         cmocka_unit_test(errors_are_within_the_bounds),
         cmocka_unit_test(halves_are_rounded_once),
         cmocka_unit_test(bits_do_not_depend_on_the_place),
+        cmocka_unit_test(angles_are_reduced),
+        cmocka_unit_test(exact_results),
         cmocka_unit_test(integers_wrap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

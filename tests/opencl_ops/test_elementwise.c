@@ -110,20 +110,22 @@ static void test_functions(void **state) {
 
 /* ---- Layouts ---- */
 
-/* Integers wrap around; negative, abs and relu of them. Every layout, and in place. */
+/* Integers wrap around; all functions of them. Every layout, and in place. */
 static void test_integers(void **state) {
     static const bp_dtype types[] = {BP_I32, BP_I64};
-    static const bp_unary_kind kinds[] = {BP_UNARY_NEGATIVE, BP_UNARY_ABS, BP_UNARY_RELU};
+    static const bp_unary_kind kinds[] = {BP_UNARY_NEGATIVE, BP_UNARY_ABS,  BP_UNARY_RELU,  BP_UNARY_SIGN,
+                                          BP_UNARY_FLOOR,    BP_UNARY_CEIL, BP_UNARY_ROUND, BP_UNARY_TRUNC};
+    enum { KINDS = sizeof kinds / sizeof *kinds };
     (void)state;
     test_device_need();
-    for (int i = 0; i < 2 * 3 * TEST_LAYOUTS; i++) {
+    for (int i = 0; i < 2 * KINDS * TEST_LAYOUTS; i++) {
         const bp_dtype dtype = types[i % 2];
-        const bp_unary_kind kind = kinds[i / 2 % 3];
+        const bp_unary_kind kind = kinds[i / 2 % KINDS];
         const int64_t least = dtype == BP_I32 ? INT32_MIN : INT64_MIN;
         device_array x, y;
         reference_results made;
-        device_array_make(&x, dtype, 3, I64(5, 1, 17), (test_layout)(i / 6), 0);
-        device_array_make(&y, dtype, 3, I64(5, 1, 17), (test_layout)(i / 6), 0);
+        device_array_make(&x, dtype, 3, I64(5, 1, 17), (test_layout)(i / (2 * KINDS)), 0);
+        device_array_make(&y, dtype, 3, I64(5, 1, 17), (test_layout)(i / (2 * KINDS)), 0);
         for (int64_t e = 0; e < 85; e++) {
             test_array_set_i64(&x.host, e, e == 3 ? least : e == 4 ? -1 - least : test_array_between(-100, 100));
         }
@@ -179,7 +181,9 @@ static void check_binary(bp_binary_kind kind, bp_dtype dtype, int number) {
         const long double exact = reference_binary(kind, number_at(&a, e), number_at(&b, e));
         const long double want = is_floating(dtype) ? stored(dtype, exact) : wrapped(dtype, exact);
         const long double got = number_at(&y, e);
-        if (isnan(want) ? !isnan(got) : got != want) {
+        /* A result that long double rounds to the middle of two f64 may be either. */
+        const bool middle = dtype == BP_F64 && fabsl(got - exact) <= spacing(BP_F64, exact) / 2;
+        if (isnan(want) ? !isnan(got) : got != want && !middle) {
             fail_msg("binary %d of %s: %La and %La give %La instead of %La", (int)kind, bp_dtype_name(dtype),
                      number_at(&a, e), number_at(&b, e), got, want);
         }

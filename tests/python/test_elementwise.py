@@ -11,7 +11,13 @@ from backplane import elementwise as ew
 
 rng = np.random.default_rng(5)
 ERF = np.vectorize(math.erf, otypes=[np.float64])
-UNARY = {"abs": np.abs, "exp": np.exp, "log": np.log, "negative": np.negative, "sqrt": np.sqrt, "tanh": np.tanh}
+UNARY = {
+    "abs": np.abs, "exp": np.exp, "log": np.log, "negative": np.negative, "sqrt": np.sqrt, "tanh": np.tanh, "floor": np.floor,
+    "ceil": np.ceil, "round": np.rint, "trunc": np.trunc, "sign": np.sign, "reciprocal": np.reciprocal,
+    "rsqrt": lambda x: 1 / np.sqrt(x), "sin": np.sin, "cos": np.cos, "tan": np.tan, "erf": ERF, "expm1": np.expm1, "log1p": np.log1p, "log2": np.log2,
+}
+POSITIVE = ("log", "sqrt", "rsqrt", "log1p", "log2", "reciprocal")
+WHOLE = ("abs", "negative", "floor", "ceil", "round", "trunc", "sign")
 BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 ACTIVATIONS = {
     "relu": lambda x: np.maximum(x, 0),
@@ -30,11 +36,19 @@ def random(*shape, kind=np.float64):
 @pytest.mark.parametrize("name", UNARY)
 @pytest.mark.parametrize("kind, tolerance", [(np.float64, 1e-15), (np.float32, 3e-7), (np.float16, 1e-3)])
 def test_functions_of_one(name, kind, tolerance):
-    x = np.abs(random(4, 50, kind=kind)) if name in ("log", "sqrt") else random(4, 50, kind=kind)
+    x = np.abs(random(4, 50, kind=kind)) + kind(0.25) if name in POSITIVE else random(4, 50, kind=kind)
     for one in (x, x.T, x[::-1, ::3], x[1:1], np.broadcast_to(x[0], (3, 50))):
         found = getattr(ew, name)(one)
         assert found.dtype == kind and found.shape == one.shape
         np.testing.assert_allclose(found.astype(float), UNARY[name](one.astype(float)), 2 * tolerance, tolerance)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_integers_stay_or_become_float64(name):
+    x = np.arange(1, 6, dtype="i4") - (3 if name in WHOLE else 0)
+    found = getattr(ew, name)(x)
+    assert found.dtype == (np.int32 if name in WHOLE else np.float64)
+    np.testing.assert_allclose(found, UNARY[name](x.astype(float)), 1e-15)
 
 
 @pytest.mark.parametrize("name", BINARY)

@@ -68,8 +68,19 @@ static bool converts(bp_dtype dtype) {
 }
 
 static bool takes_integers(const request *r) {
-    return r->op == BP_OP_BINARY ? r->kind != BP_BINARY_DIVIDE
-                                 : r->kind == BP_UNARY_NEGATIVE || r->kind == BP_UNARY_ABS || r->kind == BP_UNARY_RELU;
+    switch (r->op == BP_OP_UNARY ? r->kind : BP_UNARY_KINDS) {
+    case BP_UNARY_NEGATIVE:
+    case BP_UNARY_ABS:
+    case BP_UNARY_RELU:
+    case BP_UNARY_FLOOR:
+    case BP_UNARY_CEIL:
+    case BP_UNARY_ROUND:
+    case BP_UNARY_TRUNC:
+    case BP_UNARY_SIGN:
+        return true;
+    default:
+        return r->op == BP_OP_BINARY && r->kind != BP_BINARY_DIVIDE;
+    }
 }
 
 static const char *kind_name(const request *r) {

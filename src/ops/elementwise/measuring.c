@@ -8,8 +8,17 @@
 /* Whether an input must be positive, so that the result is a number. */
 static bool is_positive(const bp_problem *problem, int input) {
     const uint32_t kind = problem->of.elementwise.kind;
-    return problem->op == BP_OP_UNARY ? kind == BP_UNARY_LOG || kind == BP_UNARY_SQRT
-                                      : problem->op == BP_OP_BINARY && kind == BP_BINARY_DIVIDE && input == 1;
+    switch (problem->op == BP_OP_UNARY ? kind : BP_UNARY_KINDS) {
+    case BP_UNARY_LOG:
+    case BP_UNARY_SQRT:
+    case BP_UNARY_RECIPROCAL:
+    case BP_UNARY_RSQRT:
+    case BP_UNARY_LOG1P:
+    case BP_UNARY_LOG2:
+        return true;
+    default:
+        return problem->op == BP_OP_BINARY && kind == BP_BINARY_DIVIDE && input == 1;
+    }
 }
 
 static void finish_trial(bp__trial *trial) {

@@ -92,9 +92,13 @@ INLINE V MATH(exp)(V x) {
     return MATH(exp_bounded)(MATH(select_less)(ALL(HIGHEST), x, ALL(HIGHEST), MATH(maximum)(ALL(LOWEST), x)));
 }
 
-/* The natural logarithm, with an error below 1 ulp; -infinity of 0, NaN of negative numbers. With x = 2^k (1 + f), 1 +
- * f from sqrt(0.5) to sqrt(2), and s = f / (2 + f), log(1 + f) is 2 artanh(s) = f - f^2 / 2 + s (f^2 / 2 + ...). */
-INLINE V MATH(log)(V x) {
+/* A positive finite x as 2^k (1 + f), 1 + f from sqrt(0.5) to sqrt(2). With s = f / (2 + f), log(1 + f) is
+ * 2 artanh(s) = f - (half - s rest), half = f^2 / 2. */
+typedef struct MATH(log_parts) {
+    V k, f, half, s, rest;
+} MATH(log_parts);
+
+INLINE MATH(log_parts) MATH(log_split)(V x) {
     static const MATH_REAL term[] = {LOG_TERMS};
     const MATH(bitmask) denormal = (MATH(bitmask))(x < ALL(LEAST_NORMAL));
     const BITS bits = (BITS)MATH(select)(denormal, x * ALL(1 / EPSILON), x);
@@ -103,11 +107,21 @@ INLINE V MATH(log)(V x) {
                 MATH(select)(denormal, ALL(BIAS + MANTISSA), ALL(BIAS));
     const V f = (V)(bits - ((biased - BIAS) << MANTISSA)) - ALL(1);
     const V s = f / (ALL(2) + f), z = s * s, half = ALL(0.5) * f * f;
-    const V low = MATH(madd)(s, MATH(madd)(z, POLYNOMIAL(term, z), half), k * ALL(LN2_LOW));
-    const V result = MATH(madd)(k, ALL(LN2_HIGH), f - (half - low));
+    return (MATH(log_parts)){k, f, half, s, MATH(madd)(z, POLYNOMIAL(term, z), half)};
+}
+
+/* The result of a logarithm whose argument x may be 0, negative, infinite or NaN. */
+INLINE V MATH(log_or_special)(V x, V result) {
     const V special = MATH(select)((MATH(bitmask))(x == ALL(0)), ALL(-INFINITY), ALL(NAN));
     return MATH(select)((MATH(bitmask))(x > ALL(0)), MATH(select)((MATH(bitmask))(x == ALL(INFINITY)), x, result),
                         special);
+}
+
+/* The natural logarithm, with an error below 1 ulp; -infinity of 0, NaN of negative numbers. */
+INLINE V MATH(log)(V x) {
+    const MATH(log_parts) p = MATH(log_split)(x);
+    const V low = MATH(madd)(p.s, p.rest, p.k * ALL(LN2_LOW));
+    return MATH(log_or_special)(x, MATH(madd)(p.k, ALL(LN2_HIGH), p.f - (p.half - low)));
 }
 
 /* The hyperbolic tangent, with an error below 3 ulp: (e^2a - 1) / (e^2a + 1) of a = |x|, with the sign of x. */
@@ -141,17 +155,22 @@ INLINE V MATH(silu)(V x, V y) {
     return MATH(select)((MATH(bitmask))(x == ALL(-INFINITY)), ALL(NAN), result);
 }
 
-/* x times the normal distribution function of x, with an error below 8 ulp (f64: 12); NaN if x is -infinity. The
- * function of -a is a quotient of polynomials times exp(-a^2 / 2); the square is computed without rounding (Dekker,
- * 1971). */
-INLINE V MATH(gelu)(V x) {
+/* (1 - normal(a)) exp(a^2 / 2) of a from 0 to FARTHEST, where normal() is the distribution function: a quotient of
+ * polynomials. */
+INLINE V MATH(normal_tail)(V a) {
     static const MATH_REAL above[] = {RATIO_ABOVE}, below[] = {RATIO_BELOW};
+    return POLYNOMIAL(above, a) / POLYNOMIAL(below, a);
+}
+
+/* x times the normal distribution function of x, with an error below 8 ulp (f64: 12); NaN if x is -infinity. The square
+ * is computed without rounding (Dekker, 1971). */
+INLINE V MATH(gelu)(V x) {
     V a = (V)((BITS)x & ~SIGN), scale;
     a = MATH(select)((MATH(bitmask))(a > ALL(FARTHEST)), ALL(FARTHEST), a);
     const V high = (V)((BITS)a >> SPLIT << SPLIT), low = a - high, square = a * a;
     const V rest = ((high * high - square) + (high + high) * low) + low * low;
     const V part = MATH(exp_scaled)(square * ALL(-0.5), rest * ALL(-0.5), &scale);
-    const V tail = POLYNOMIAL(above, a) / POLYNOMIAL(below, a) * part;
+    const V tail = MATH(normal_tail)(a) * part;
     const V result = MATH(select)((MATH(bitmask))(x < ALL(0)), -a * tail * scale, x * (ALL(1) - tail * scale));
     return MATH(select)((MATH(bitmask))(x == ALL(-INFINITY)), ALL(NAN), result);
 }

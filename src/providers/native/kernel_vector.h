@@ -208,6 +208,42 @@ GREATER_LANES(maximum_f64, vector_f64, int64_t)
 #undef GREATER_LANES
 #endif
 
+/* Whether a lane of a is not below the lane of b: it is NaN then, or not less. */
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+INLINE int any_not_below_f32(vector_f32 a, vector_f32 b) {
+    return _mm512_cmp_ps_mask(a, b, _CMP_NLT_UQ) != 0;
+}
+INLINE int any_not_below_f64(vector_f64 a, vector_f64 b) {
+    return _mm512_cmp_pd_mask(a, b, _CMP_NLT_UQ) != 0;
+}
+#elif VECTOR_BYTES == 32 && defined(__AVX__)
+INLINE int any_not_below_f32(vector_f32 a, vector_f32 b) {
+    return _mm256_movemask_ps(_mm256_cmp_ps(a, b, _CMP_NLT_UQ)) != 0;
+}
+INLINE int any_not_below_f64(vector_f64 a, vector_f64 b) {
+    return _mm256_movemask_pd(_mm256_cmp_pd(a, b, _CMP_NLT_UQ)) != 0;
+}
+#elif VECTOR_BYTES == 16 && defined(__SSE2__)
+INLINE int any_not_below_f32(vector_f32 a, vector_f32 b) {
+    return _mm_movemask_ps(_mm_cmpnlt_ps(a, b)) != 0;
+}
+INLINE int any_not_below_f64(vector_f64 a, vector_f64 b) {
+    return _mm_movemask_pd(_mm_cmpnlt_pd(a, b)) != 0;
+}
+#else
+#define ANY_LANES(name, type)                                                                                          \
+    INLINE int name(type a, type b) {                                                                                  \
+        int any = 0;                                                                                                   \
+        for (int i = 0; i < (int)(sizeof a / sizeof a[0]); i++) {                                                      \
+            any |= !(a[i] < b[i]);                                                                                     \
+        }                                                                                                              \
+        return any;                                                                                                    \
+    }
+ANY_LANES(any_not_below_f32, vector_f32)
+ANY_LANES(any_not_below_f64, vector_f64)
+#undef ANY_LANES
+#endif
+
 /* Loads the first `count` lanes from memory and sets the others to zero. Memory beyond them is not accessed. */
 #if VECTOR_BYTES == 64 && defined(__AVX512F__)
 INLINE vector_f32 load_part_f32(const float *from, int count) {

@@ -246,6 +246,22 @@ static const char *const binary_kernels[] = {
 #undef X
 };
 
+static bool integers_have(uint32_t kind) {
+    switch (kind) {
+    case BP_UNARY_NEGATIVE:
+    case BP_UNARY_ABS:
+    case BP_UNARY_RELU:
+    case BP_UNARY_FLOOR:
+    case BP_UNARY_CEIL:
+    case BP_UNARY_ROUND:
+    case BP_UNARY_TRUNC:
+    case BP_UNARY_SIGN:
+        return true;
+    default:
+        return false;
+    }
+}
+
 static bool has_function(const bp_problem *problem) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
     const bool unary = problem->op == BP_OP_UNARY;
@@ -256,7 +272,7 @@ static bool has_function(const bp_problem *problem) {
         }
     }
     if (whole && unary) {
-        return p->kind == BP_UNARY_NEGATIVE || p->kind == BP_UNARY_ABS || p->kind == BP_UNARY_RELU;
+        return integers_have(p->kind);
     }
     return (whole && p->kind != BP_BINARY_DIVIDE && p->kind < BP_BINARY_KINDS) ||
            (is_floating(p->type[0]) && p->kind < (unary ? (uint32_t)BP_UNARY_KINDS : (uint32_t)BP_BINARY_KINDS));

@@ -11,6 +11,8 @@
 UNARY(negative, -(UNSIGNED)x[i])
 UNARY(abs, x[i] < 0 ? -(UNSIGNED)x[i] : (UNSIGNED)x[i])
 UNARY(relu, x[i] < 0 ? 0 : x[i])
+UNARY(sign, (x[i] > 0) - (x[i] < 0))
+UNARY(same, x[i])
 #undef UNARY
 
 #define BINARY(name, result)                                                                                           \

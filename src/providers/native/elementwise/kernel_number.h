@@ -1,9 +1,7 @@
 /* kernel_number.h - template: functions of elements of one real type. Parameters: TYPE (its suffix), REAL, VECTOR and
- * NAME(x). */
+ * NAME(x). Include it after kernel_function.h. */
 typedef REAL NAME(number) __attribute__((may_alias));
 typedef REAL NAME(loose) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
-
-enum { NAME(LANES) = VECTOR_BYTES / sizeof(REAL) };
 
 #define ALL(x) NAME(splat)((REAL)(x))
 #define MASK(x) ((NAME(bitmask))(x))
@@ -11,10 +9,6 @@ enum { NAME(LANES) = VECTOR_BYTES / sizeof(REAL) };
 
 INLINE VECTOR NAME(negative)(VECTOR x) {
     return (VECTOR)((NAME(bits))x ^ SIGN);
-}
-
-INLINE VECTOR NAME(abs)(VECTOR x) {
-    return (VECTOR)((NAME(bits))x & ~SIGN);
 }
 
 INLINE VECTOR NAME(relu)(VECTOR x) {
@@ -73,7 +67,7 @@ INLINE VECTOR NAME(less)(VECTOR a, VECTOR b) {
         }                                                                                                              \
     }
 UNARY(negative, negative)
-UNARY(abs, abs)
+UNARY(abs, size_of)
 UNARY(exp, exp)
 UNARY(log, log)
 UNARY(sqrt, root)
@@ -84,6 +78,20 @@ UNARY(gelu, gelu)
 UNARY(gelu_tanh, gelu_tanh)
 UNARY(silu, silu_of_itself)
 UNARY(hardswish, hardswish)
+UNARY(floor, floor)
+UNARY(ceil, ceil)
+UNARY(round, round)
+UNARY(trunc, trunc)
+UNARY(sign, sign)
+UNARY(reciprocal, reciprocal)
+UNARY(rsqrt, rsqrt)
+UNARY(sin, sin)
+UNARY(cos, cos)
+UNARY(tan, tan)
+UNARY(erf, erf)
+UNARY(expm1, expm1)
+UNARY(log1p, log1p)
+UNARY(log2, log2)
 #undef UNARY
 
 #define BINARY(function)                                                                                               \

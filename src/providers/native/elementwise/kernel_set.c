@@ -1,6 +1,7 @@
 /* kernel_set.c - instantiates the kernels of single elements of one instruction set. CMake compiles this file once
  * for each (KERNEL_ISA, VECTOR_BYTES). */
 #include "elementwise.h"
+#include "far_angle.h"
 #include "providers/native/isa.h"
 
 #define TEMPLATE "providers/native/elementwise/kernel_load.h"
@@ -12,18 +13,78 @@
 #define TYPE f32
 #define REAL float
 #define VECTOR vector_f32
+#define WORD uint32_t
+#define MANTISSA 23
+#define BIAS 127
+#define FINITE 0x1.fffffep127f
+#define NEAR 3000.f
+#define EXP_OVERFLOWS 89.f
+#define EXPM1_IS_LESS_1 -20.f
+#define ERF_IS_1 4.f
+#define SIN_TERMS -0.1666666466f, 0.008332748154f, -0.000195878657f
+#define COS_TERMS 0.04166666466f, -0.001388830292f, 2.454791685e-05f
+#define ERF_TERMS                                                                                                      \
+    0.1283791658f, -0.3761262667f, 0.1128359472f, -0.02685421201f, 0.005189087423f, -0.0008016864287f, 7.875875063e-05f
+#define QUARTER 0x1.921p0f, 0x1.f6ap-13f, 0x1.11p-26f, 0x1.68cp-39f, 0x1.1a6264p-54f
+#include "kernel_function.h"
+
 #include "kernel_number.h"
 #undef TYPE
 #undef REAL
 #undef VECTOR
+#undef WORD
+#undef MANTISSA
+#undef BIAS
+#undef FINITE
+#undef NEAR
+#undef EXP_OVERFLOWS
+#undef EXPM1_IS_LESS_1
+#undef ERF_IS_1
+#undef SIN_TERMS
+#undef COS_TERMS
+#undef ERF_TERMS
+#undef QUARTER
 
 #define TYPE f64
 #define REAL double
 #define VECTOR vector_f64
+#define WORD uint64_t
+#define MANTISSA 52
+#define BIAS 1023
+#define FINITE 0x1.fffffffffffffp1023
+#define NEAR 1.6e6
+#define EXP_OVERFLOWS 710.
+#define EXPM1_IS_LESS_1 -40.
+#define ERF_IS_1 6.
+#define SIN_TERMS                                                                                                      \
+    -0.166666666666666646, 0.00833333333333094729, -0.000198412698367567725, 0.00000275573161016178744,                \
+        -2.50511316502351815e-8, 1.59181152632659752e-10
+#define COS_TERMS                                                                                                      \
+    0.0416666666666666654, -0.00138888888888873965, 0.0000248015872987645608, -2.75573172711451460e-7,                 \
+        2.08761461465586116e-9, -1.13826236474746046e-11
+#define ERF_TERMS                                                                                                      \
+    0.128379167095512574, -0.376126389031837481, 0.112837916709548787, -0.0268661706450767932, 0.00522397762481801447, \
+        -0.000854832698083378991, 0.000120553311116427109, -0.0000149255952668311816, 0.00000164610004841213680,       \
+        -1.63503127010546950e-7, 1.46597752740474358e-8, -1.13728488567916736e-9, 5.95717614774891122e-11
+#define QUARTER 0x1.921fb544p0, 0x1.0b4611a6p-34, 0x1.3198a2ep-69, 0x1.b839a252049c1p-104
+#include "kernel_function.h"
+
 #include "kernel_number.h"
 #undef TYPE
 #undef REAL
 #undef VECTOR
+#undef WORD
+#undef MANTISSA
+#undef BIAS
+#undef FINITE
+#undef NEAR
+#undef EXP_OVERFLOWS
+#undef EXPM1_IS_LESS_1
+#undef ERF_IS_1
+#undef SIN_TERMS
+#undef COS_TERMS
+#undef ERF_TERMS
+#undef QUARTER
 
 #define TYPE i32
 #define INTEGER int32_t
@@ -51,10 +112,19 @@
         [BP_UNARY_LOG] = run_log_##type, [BP_UNARY_SQRT] = run_sqrt_##type, [BP_UNARY_TANH] = run_tanh_##type,         \
         [BP_UNARY_SIGMOID] = run_sigmoid_##type, [BP_UNARY_RELU] = run_relu_##type, [BP_UNARY_GELU] = run_gelu_##type, \
         [BP_UNARY_GELU_TANH] = run_gelu_tanh_##type, [BP_UNARY_SILU] = run_silu_##type,                                \
-        [BP_UNARY_HARDSWISH] = run_hardswish_##type                                                                    \
+        [BP_UNARY_HARDSWISH] = run_hardswish_##type, [BP_UNARY_FLOOR] = run_floor_##type,                              \
+        [BP_UNARY_CEIL] = run_ceil_##type, [BP_UNARY_ROUND] = run_round_##type, [BP_UNARY_TRUNC] = run_trunc_##type,   \
+        [BP_UNARY_SIGN] = run_sign_##type, [BP_UNARY_RECIPROCAL] = run_reciprocal_##type,                              \
+        [BP_UNARY_RSQRT] = run_rsqrt_##type, [BP_UNARY_SIN] = run_sin_##type, [BP_UNARY_COS] = run_cos_##type,         \
+        [BP_UNARY_TAN] = run_tan_##type, [BP_UNARY_ERF] = run_erf_##type, [BP_UNARY_EXPM1] = run_expm1_##type,         \
+        [BP_UNARY_LOG1P] = run_log1p_##type, [BP_UNARY_LOG2] = run_log2_##type                                         \
     }
 #define INTEGER_UNARY(type)                                                                                            \
-    { [BP_UNARY_NEGATIVE] = run_negative_##type, [BP_UNARY_ABS] = run_abs_##type, [BP_UNARY_RELU] = run_relu_##type }
+    {                                                                                                                  \
+        [BP_UNARY_NEGATIVE] = run_negative_##type, [BP_UNARY_ABS] = run_abs_##type, [BP_UNARY_RELU] = run_relu_##type, \
+        [BP_UNARY_FLOOR] = run_same_##type, [BP_UNARY_CEIL] = run_same_##type, [BP_UNARY_ROUND] = run_same_##type,     \
+        [BP_UNARY_TRUNC] = run_same_##type, [BP_UNARY_SIGN] = run_sign_##type                                          \
+    }
 #define INTEGER_BINARY(type)                                                                                           \
     [BP_BINARY_ADD] = run_add_##type, [BP_BINARY_SUBTRACT] = run_subtract_##type,                                      \
     [BP_BINARY_MULTIPLY] = run_multiply_##type, [BP_BINARY_MAXIMUM] = run_greater_##type,                              \

@@ -1,6 +1,7 @@
 /* functions.cl - has the kernels of functions of one and of two floating elements. */
 #include "common.cl"
 #include "math.cl"
+#include "elementary.cl"
 #include "elementwise.cl"
 
 #define WIDEN(x) JOIN(widen, X)(x)
@@ -53,6 +54,20 @@ STORED_UNARY(gelu, gelu_of)
 STORED_UNARY(gelu_tanh, gelu_tanh_of)
 STORED_UNARY(silu, silu_of)
 STORED_UNARY(hardswish, hardswish_of)
+STORED_UNARY(floor, floor_of)
+STORED_UNARY(ceil, ceil_of)
+STORED_UNARY(round, round_of)
+STORED_UNARY(trunc, trunc_of)
+STORED_UNARY(sign, sign_of)
+STORED_UNARY(reciprocal, reciprocal_of)
+STORED_UNARY(rsqrt, rsqrt_of)
+STORED_UNARY(sin, sin_of)
+STORED_UNARY(cos, cos_of)
+STORED_UNARY(tan, tan_of)
+STORED_UNARY(erf, erf_of)
+STORED_UNARY(expm1, expm1_of)
+STORED_UNARY(log1p, log1p_of)
+STORED_UNARY(log2, log2_of)
 STORED_BINARY(add, added)
 STORED_BINARY(subtract, subtracted)
 STORED_BINARY(multiply, multiplied)

@@ -17,6 +17,14 @@ static inline INTEGER relu_of(INTEGER x) {
     return x < 0 ? 0 : x;
 }
 
+static inline INTEGER sign_of(INTEGER x) {
+    return (x > 0) - (x < 0);
+}
+
+static inline INTEGER same(INTEGER x) {
+    return x;
+}
+
 static inline INTEGER added(INTEGER a, INTEGER b) {
     return (INTEGER)((UNSIGNED)a + (UNSIGNED)b);
 }
@@ -40,6 +48,11 @@ static inline INTEGER less(INTEGER a, INTEGER b) {
 UNARY(negative_all, negated)
 UNARY(abs_all, magnitude)
 UNARY(relu_all, relu_of)
+UNARY(floor_all, same)
+UNARY(ceil_all, same)
+UNARY(round_all, same)
+UNARY(trunc_all, same)
+UNARY(sign_all, sign_of)
 BINARY(add_all, added)
 BINARY(subtract_all, subtracted)
 BINARY(multiply_all, multiplied)

@@ -162,9 +162,13 @@ static inline REAL exp_of(REAL x) {
     return result * scale;
 }
 
-/* With x = 2^k (1 + f), 1 + f from sqrt(0.5) to sqrt(2), and s = f / (2 + f), log(1 + f) is 2 artanh(s) =
- * f - f^2 / 2 + s (f^2 / 2 + ...). */
-static inline REAL log_of(REAL x) {
+/* A positive finite x as 2^k (1 + f), 1 + f from sqrt(0.5) to sqrt(2). With s = f / (2 + f), log(1 + f) is
+ * 2 artanh(s) = f - (half_square - rest), half_square = f^2 / 2. */
+typedef struct log_parts {
+    REAL k, f, half_square, rest;
+} log_parts;
+
+static inline log_parts log_split(REAL x) {
     const bool denormal = x < LEAST_NORMAL;
     const BITS bits = AS_BITS(denormal ? x * ((REAL)1 / EPSILON) : x);
     const BITS biased = (bits - AS_BITS((REAL)0.70710678118654752440) + ((BITS)BIAS << MANTISSA)) >> MANTISSA;
@@ -172,10 +176,18 @@ static inline REAL log_of(REAL x) {
                    (denormal ? (REAL)(BIAS + MANTISSA) : (REAL)BIAS);
     const REAL f = AS_REAL(bits - ((biased - BIAS) << MANTISSA)) - (REAL)1;
     const REAL s = divided(f, (REAL)2 + f), z = s * s, square = (REAL)0.5 * f * f;
-    const REAL low = s * (z * log_terms(z) + square) + k * LN2_LOW;
-    const REAL result = k * LN2_HIGH + (f - (square - low));
+    return (log_parts){k, f, square, s * (z * log_terms(z) + square)};
+}
+
+/* The result of a logarithm whose argument x may be 0, negative, infinite or NaN. */
+static inline REAL log_or_special(REAL x, REAL result) {
     const REAL special = x == 0 ? -(REAL)INFINITY : (REAL)NAN;
     return x > 0 ? (x == (REAL)INFINITY ? x : result) : special;
+}
+
+static inline REAL log_of(REAL x) {
+    const log_parts p = log_split(x);
+    return log_or_special(x, p.k * LN2_HIGH + (p.f - (p.half_square - (p.rest + p.k * LN2_LOW))));
 }
 
 /* (e^2a - 1) / (e^2a + 1) of a = |x|, with the sign of x. */
