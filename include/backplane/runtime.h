@@ -91,6 +91,23 @@ typedef struct bp_runtime {
      * files and folders. The list is kept between processes as long as all of them are the same, and the loader's cache
      * and the module too. NULL: it depends on more, and is not kept. */
     const char *depends;
+
+    /* ---- Since 2.13. A runtime without one of these works as before it was added ---- */
+
+    /* Flags of queue_open() that it knows in addition to BP_QUEUE_TIMED. With BP_QUEUE_NATIVE_ZERO, NULL as `native` is
+     * the program's queue with this handle, such as CUDA's default stream. */
+    uint32_t queue_flags;
+    /* Sets *ns to the time between two events of timed queues of one device, which are both reached. It replaces
+     * event_times(), for drivers that tell differences only. BP_E_UNSUPPORTED: an event has no times. */
+    bp_status (*event_elapsed)(void *from, void *to, int64_t *ns);
+    /* Allocates memory of the host that the device's copies use directly (pinned memory), aligned to 64 bytes.
+     * host_release() is called when no command uses it. Both or none. */
+    bp_status (*host_allocate)(void *device, size_t size, void **address);
+    void (*host_release)(void *device, void *address);
+    /* Enqueues a copy of kind DEVICE from `source`, another device of this runtime, to the device of the queue, without
+     * memory of the host between them. The host has made the queue wait for the source. BP_E_UNSUPPORTED: the devices
+     * cannot; the host then copies through its memory. */
+    bp_status (*copy_peer)(void *queue, const bp_transfer *transfer, void *source, void **event);
 } bp_runtime;
 
 /* A module with runtimes exports a list that ends with NULL. */

@@ -44,7 +44,7 @@ const bp_host *bp__device_host(void);
 
 /* Names of the bits of `can`, in their order. */
 extern const char *const bp__device_can_names[];
-#define BP__DEVICE_CAN_COUNT 9
+#define BP__DEVICE_CAN_COUNT 10
 
 /* Makes all texts "". */
 void bp__facts_empty(bp_device_info *info);
@@ -53,6 +53,10 @@ void bp__facts_write(bp__text *text, const bp_device_info *info, const bp_device
 /* Reads the value of one fact; unknown names are ignored. Returns false if it is wrong or out of memory. Texts are
  * interned. */
 bool bp__facts_read(bp_device_info *info, const char *name, const char *value);
+
+/* Returns whether a runtime has a member that older ones lack, and it is set. */
+#define BP__RUNTIME_HAS(runtime, member)                                                                               \
+    ((runtime)->struct_size >= offsetof(bp_runtime, member) + sizeof(runtime)->member && (runtime)->member != 0)
 
 /* ---- The list (list.c) ---- */
 
@@ -78,8 +82,9 @@ typedef struct bp__pool {
 #define BP__RUN_TEXT 80
 typedef struct bp__failure {
     bool is_set;
+    bp_status status; /* BP_E_DEVICE, or of a check of the result, whose message is `error` */
     char run[BP__RUN_TEXT];
-    char error[64];
+    char error[192];
     int64_t code;
     uint64_t more;
 } bp__failure;
@@ -98,8 +103,9 @@ struct bp__device {
     pthread_mutex_t wrapping; /* held while a queue of the program is wrapped; before `mutex` */
     pthread_mutex_t mutex;
     bp__pool pool;
-    bp_queue *queues;    /* open ones, also those that are held no more and still have work */
-    bp__failure failure; /* of queues that were closed */
+    bp_device_allocator allocator; /* of the program; allocate is NULL: the runtime's memory */
+    bp_queue *queues;              /* open ones, also those that are held no more and still have work */
+    bp__failure failure;           /* of queues that were closed */
 };
 
 extern pthread_mutex_t bp__devices_mutex;
@@ -158,7 +164,9 @@ struct bp__command {
     void *staging; /* freed when the command has ended */
     size_t staged; /* its bytes */
     uint64_t serial;
-    bp_event_state state; /* from here on under the mutex of the queue */
+    bp_status (*check)(void *user, int ended); /* of the result; NULL: none, or it was called */
+    void *checked;                             /* its argument */
+    bp_event_state state;                      /* from here on under the mutex of the queue */
     int64_t code;
     bp__failure failure; /* of it, or of an earlier command since a wait */
     char run[BP__RUN_TEXT];
@@ -189,6 +197,9 @@ struct bp_queue {
  * *command (may be NULL) gets a reference. */
 bp_status bp__command_add(bp_queue *queue, void *event, const char *run, void *staging, size_t staged,
                           bp__command **command);
+/* As above, with a check of the result (bp_host.enqueued_checked), which is called also if this fails. */
+bp_status bp__command_add_checked(bp_queue *queue, void *event, const char *run, bp_status (*check)(void *, int),
+                                  void *user);
 void bp__command_drop(bp__command *command);
 /* Enqueues a mark at the end of the work so far. */
 bp_status bp__command_mark(bp_queue *queue, const char *run, bp__command **command);
@@ -222,6 +233,13 @@ bp_status bp__queue_transfer_now(bp_queue *queue, const bp_transfer *transfer, c
 bp_status bp__queue_transfer(bp_queue *queue, const bp_transfer *transfer, const char *run, void *staging,
                              size_t staged, bp__command **command);
 
+/* Enqueues a copy from another device of the runtime. Errors: BP_E_UNSUPPORTED (these devices cannot). */
+bp_status bp__queue_transfer_peer(bp_queue *queue, const bp_transfer *transfer, const bp__device *source,
+                                  const char *run);
+
+/* Makes later commands of one queue wait for the commands that the other one has. */
+bp_status bp__queue_follow(bp_queue *later, bp_queue *earlier);
+
 /* Returns whether bytes of the host may be copied for a write, so that it need not be awaited. */
 bool bp__queue_may_stage(bp_queue *queue, uint64_t size);
 
@@ -243,7 +261,8 @@ struct bp__block {
     int class;
 };
 
-/* Takes a block for commands of the queue; NULL: of any queue. */
+/* Takes a block for commands of the queue; NULL: of any queue. A new block of the program's allocator is then awaited
+ * in the calling thread. */
 bp_status bp__pool_take(bp__device *device, const bp_queue *queue, uint64_t size, bp__block **block);
 void bp__pool_give(bp__device *device, bp__block *block, const bp_queue *queue);
 void bp__pool_drop(bp__device *device, bp__block *block); /* gives a block back to the driver, not to the pool */

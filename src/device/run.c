@@ -59,6 +59,15 @@ bp_status bp__queue_enqueued(bp_queue *queue, void *event) {
     return status;
 }
 
+bp_status bp__queue_enqueued_checked(bp_queue *queue, void *event, bp_status (*check)(void *user, int ended),
+                                     void *user) {
+    pthread_mutex_lock(&queue->run);
+    queue->uncovered = false;
+    bp_status status = bp__command_add_checked(queue, event, queue->text, check, user);
+    pthread_mutex_unlock(&queue->run);
+    return status;
+}
+
 bp_status bp__queue_take(bp_queue *queue, size_t size, bp_operand *block) {
     bp__block *taken;
     *block = (bp_operand){NULL, 0};
@@ -102,6 +111,16 @@ bp_status bp__queue_transfer(bp_queue *queue, const bp_transfer *transfer, const
     } else {
         bp__free(staging);
     }
+    pthread_mutex_unlock(&queue->run);
+    return status;
+}
+
+bp_status bp__queue_transfer_peer(bp_queue *queue, const bp_transfer *transfer, const bp__device *source,
+                                  const char *run) {
+    void *event = NULL, *handle = atomic_load_explicit(&source->handle, memory_order_acquire);
+    pthread_mutex_lock(&queue->run);
+    bp_status status = queue->device->runtime->copy_peer(queue->handle, transfer, handle, &event);
+    status = status == BP_OK ? bp__command_add(queue, event, run, NULL, 0, NULL) : status;
     pthread_mutex_unlock(&queue->run);
     return status;
 }

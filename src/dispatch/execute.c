@@ -2,6 +2,7 @@
 #include "dispatch/addresses.h"
 #include "dispatch/needs.h"
 #include "base/uncancelled.h"
+#include "device/internal.h"
 
 #include "machine/internal.h"
 
@@ -55,7 +56,7 @@ static bp_status check_count(const bp_plan *plan, size_t count) {
 }
 
 static bp_status check_workspace(const bp_plan *plan, const bp_exec *exec) {
-    const bool handle = plan->problem.place != 0;
+    const bool handle = !bp__device_has_addresses(plan->problem.place);
     const void *address = handle ? (void *)(uintptr_t)exec->workspace.offset : bp_operand_address(&exec->workspace);
     size_t needed = plan->prepared->workspace;
     if (exec->workspace_size < needed) {

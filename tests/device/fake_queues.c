@@ -34,6 +34,7 @@ typedef struct fake_task {
     struct fake_task *next;
     task_kind kind;
     bp_transfer transfer;
+    const fake_device *source; /* of a copy between devices; NULL: the queue's device */
     size_t count;
     uint8_t value;
     int wait_count;
@@ -156,6 +157,30 @@ void fake_release(void *device, void *base) {
     }
 }
 
+void *fake_device_of(void *base) {
+    pthread_mutex_lock(&mutex);
+    const fake_block *block = block_of(base);
+    pthread_mutex_unlock(&mutex);
+    return block ? (void *)(uintptr_t)block->device : NULL;
+}
+
+int fake_pending_of(void *base) {
+    pthread_mutex_lock(&mutex);
+    const fake_block *block = block_of(base);
+    const int pending = block ? block->pending : 0;
+    pthread_mutex_unlock(&mutex);
+    return pending;
+}
+
+void *fake_allocate_block(void *device, size_t size) {
+    void *base = NULL;
+    return fake_allocate(device, size, &base) == BP_OK ? base : NULL;
+}
+
+void fake_release_block(void *base) {
+    fake_release(NULL, base);
+}
+
 /* ---- Events ---- */
 
 static fake_event *new_event(const fake_device *device) {
@@ -222,6 +247,18 @@ bp_status fake_event_times(void *opaque, int64_t *start_ns, int64_t *end_ns) {
     *start_ns = event->start_ns;
     *end_ns = event->end_ns;
     pthread_mutex_unlock(&mutex);
+    return BP_OK;
+}
+
+bp_status fake_event_elapsed(void *from, void *to, int64_t *ns) {
+    const fake_event *begin = from, *end = to;
+    pthread_mutex_lock(&mutex);
+    if (begin->state == BP_EVENT_PENDING || end->state == BP_EVENT_PENDING || begin->device != end->device) {
+        fake_violate("the time between events that are not reached, or of two devices");
+    }
+    *ns = end->end_ns - begin->end_ns;
+    pthread_mutex_unlock(&mutex);
+    fake_control.elapsed++;
     return BP_OK;
 }
 
@@ -408,8 +445,14 @@ void fake_free_native_queue(void *native) {
 }
 
 bp_status fake_queue_open(void *device, uint32_t flags, void *native, void **queue) {
-    (void)flags;
+    fake_device *on = device;
     fake_check_process("queue_open in a child");
+    if (flags & BP_QUEUE_NATIVE_ZERO) {
+        pthread_mutex_lock(&mutex);
+        on->zero = on->zero ? on->zero : fake_native_queue(device);
+        native = on->zero;
+        pthread_mutex_unlock(&mutex);
+    }
     *queue = native ? native : new_queue(device);
     return *queue ? BP_OK : fake_host->fail(BP_E_NO_MEMORY, "no memory for a queue");
 }
@@ -422,7 +465,7 @@ void fake_queue_close(void *queue) {
 }
 
 void *fake_queue_native(void *queue) {
-    return queue;
+    return queue == ((fake_queue *)queue)->device->zero ? NULL : queue;
 }
 
 /* ---- Commands ---- */
@@ -432,7 +475,8 @@ static void check_operands(const fake_queue *queue, const fake_task *task) {
     const bp_operand *operands[] = {&task->transfer.dst, &task->transfer.src};
     for (int i = 0; i < 2; i++) {
         const fake_block *block = operands[i]->base ? block_of(operands[i]->base) : NULL;
-        if (block && block->device != queue->device) {
+        const fake_device *right = i == 1 && task->source ? task->source : queue->device;
+        if (block && block->device != right) {
             fake_violate("a command with memory of another device");
         }
     }
@@ -498,6 +542,18 @@ bp_status fake_wait(void *opaque, int count, void *const *events, void **event) 
     }
     pthread_mutex_unlock(&mutex);
     return foreign ? fake_host->fail(BP_E_UNSUPPORTED, "an event of another device") : enqueue(queue, &task, event);
+}
+
+bp_status fake_copy_peer(void *queue, const bp_transfer *transfer, void *source, void **event) {
+    fake_task task = {.kind = TASK_COPY, .transfer = *transfer, .source = source};
+    if (fake_control.refuse_peers) {
+        return fake_host->fail(BP_E_UNSUPPORTED, "the devices are not peers");
+    }
+    if (transfer->kind != BP_TRANSFER_DEVICE) {
+        fake_violate("a copy between devices with memory of the host");
+    }
+    fake_control.peer_copies++;
+    return enqueue(queue, &task, event);
 }
 
 void *fake_add(void *queue, void *base, uint64_t offset, size_t count, uint8_t value) {
