@@ -42,7 +42,7 @@ class Device(NamedTuple):
     local_memory: int
     bandwidth_gb_s: int
     can: Tuple[str, ...]
-    """f64, f16, map, time, share_host, out_of_order, compile, atomics_64; cpu: it is a processor of the host."""
+    """f64, f16, map, time, share_host, out_of_order, compile, atomics_64; cpu: it is a processor of the host; addresses: memory has them."""
 
     @property
     def is_ready(self) -> bool:
