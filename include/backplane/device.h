@@ -195,6 +195,38 @@ BP_API bp_status bp_event_sync(bp_event *event, int64_t timeout_ns);
 BP_API bp_status bp_event_elapsed(bp_event *from, bp_event *to, int64_t *ns);
 BP_API void bp_event_release(bp_event *event); /* NULL is allowed */
 
+/* ---- Graphs ------------------------------------------------------------------------------------------------------ */
+
+/* Commands of a queue that were captured, and can be launched again and again with less work of the host. */
+typedef struct bp_graph bp_graph;
+
+/* Begins a capture: operations and copies on the queue are noted in place of run, with the addresses that they have,
+ * until bp_queue_capture_end(). Make the plans before: a call that must make one on the captured queue fails. Waits,
+ * events, maps, graphs, the functions that wait, and copies through memory of the library, such as small ones from the
+ * host without a queue, fail with BP_E_UNSUPPORTED. A copy from or to memory of the host uses this memory in each
+ * launch. Workspaces, and tensors that are freed during the capture, belong to the graph. Other memory that its
+ * commands use must exist while it is launched. One queue of a device is captured at a time. Errors: BP_E_UNSUPPORTED
+ * (the runtime has no graphs), BP_E_BUSY (a queue of the device is captured), BP_E_ARGUMENT, BP_E_DEVICE,
+ * BP_E_NO_MEMORY.
+ *
+ * If the program captures its own queue with the runtime's functions (bp_queue_wrap), the same holds, but an operation
+ * needs a workspace of the program (bp_exec.workspace), and memory of tensors that are freed meanwhile stays used until
+ * bp_reset(). */
+BP_API bp_status bp_queue_capture_begin(bp_queue *queue);
+
+/* Ends the capture and sets *graph; release it with bp_graph_release(). Errors: BP_E_UNSUPPORTED (an operation failed
+ * after it had enqueued commands), BP_E_ARGUMENT (no capture was begun), BP_E_DEVICE. After any error of a queue that
+ * was captured, the capture has ended without a graph. */
+BP_API bp_status bp_queue_capture_end(bp_graph **graph, bp_queue *queue);
+
+/* Enqueues the graph's commands on a queue of its device. They run after earlier launches of the graph. A failure is
+ * reported by the next wait, as the one of "a graph". Errors: BP_E_ARGUMENT, BP_E_UNSUPPORTED (the queue is captured),
+ * BP_E_DEVICE. */
+BP_API bp_status bp_graph_launch(bp_graph *graph, bp_queue *queue);
+
+/* Releases the graph, also while launches run. NULL is allowed. */
+BP_API void bp_graph_release(bp_graph *graph);
+
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
 /* Allocates a tensor on a device, with undefined contents, from the pool of the device. `strides` as in

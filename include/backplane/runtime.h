@@ -35,6 +35,8 @@ typedef struct bp_transfer {
 
 typedef enum bp_event_state { BP_EVENT_PENDING, BP_EVENT_DONE, BP_EVENT_FAILED } bp_event_state;
 
+#define BP_QUEUE_CAPTURING 1u /* state of a queue: its commands are captured, and do not run */
+
 typedef struct bp_runtime {
     uint32_t abi; /* BP_PROVIDER_ABI */
     uint32_t struct_size;
@@ -108,6 +110,19 @@ typedef struct bp_runtime {
      * memory of the host between them. The host has made the queue wait for the source. BP_E_UNSUPPORTED: the devices
      * cannot; the host then copies through its memory. */
     bp_status (*copy_peer)(void *queue, const bp_transfer *transfer, void *source, void **event);
+    /* Sets *state to BP_QUEUE_CAPTURING or 0, also if the program captures the queue. It is called often, and must not
+     * disturb a capture. While a queue is captured, the host asks for the state of no event of it, and waits for none;
+     * the events of captured commands are released at once. Events of other queues are asked for, and allocate() and
+     * release() are called, and must not disturb the capture either. */
+    bp_status (*queue_state)(void *queue, uint32_t *state);
+    /* Begins the capture of a queue's commands, and ends it and makes a graph of them. One queue of a device is
+     * captured at a time. After a failure of capture_end() there is no capture. All five or none. */
+    bp_status (*capture_begin)(void *queue);
+    bp_status (*capture_end)(void *queue, void **graph);
+    /* Enqueues the graph's commands on any queue of the device. They begin after the graph's earlier launches. *event
+     * as for other commands. graph_release() may be called while launches run. */
+    bp_status (*graph_launch)(void *graph, void *queue, void **event);
+    void (*graph_release)(void *graph);
 } bp_runtime;
 
 /* A module with runtimes exports a list that ends with NULL. */

@@ -120,6 +120,9 @@ static void end_first(bp_queue *queue) {
 
 void bp__commands_look(bp_queue *queue) {
     const bp_runtime *runtime = queue->device->runtime;
+    if (bp__queue_captures(queue)) {
+        return; /* a question for an event could end the capture */
+    }
     while (queue->first) {
         bp__command *first = queue->first;
         first->state = runtime->event_state(first->event, &first->code);
@@ -178,6 +181,10 @@ static bp__command *make(const bp_queue *queue, void *event, const char *run, in
 
 bp_status bp__command_add(bp_queue *queue, void *event, const char *run, void *staging, size_t staged,
                           bp__command **command) {
+    if (bp__queue_captures(queue)) { /* it runs in launches of the graph only */
+        queue->device->runtime->event_release(event);
+        return BP_OK;
+    }
     bp__command *made = make(queue, event, run, command ? 2 : 1);
     if (command) {
         *command = made;
@@ -193,6 +200,13 @@ bp_status bp__command_add(bp_queue *queue, void *event, const char *run, void *s
 
 bp_status bp__command_add_checked(bp_queue *queue, void *event, const char *run, bp_status (*check)(void *, int),
                                   void *user) {
+    const bp_status refused = bp__queue_refuse_capture(queue, "the check of a result");
+    if (refused != BP_OK) {
+        bp__graph_note_failure(queue);
+        queue->device->runtime->event_release(event);
+        (void)check(user, 0);
+        return refused;
+    }
     bp__command *made = make(queue, event, run, 1);
     if (!made) {
         (void)check(user, 0);
@@ -208,6 +222,9 @@ bp_status bp__command_mark(bp_queue *queue, const char *run, bp__command **comma
     void *event = NULL;
     if (command) {
         *command = NULL;
+    }
+    if (bp__queue_captures(queue)) {
+        return command ? bp__queue_refuse_capture(queue, run) : BP_OK;
     }
     BP__TRY(queue->device->runtime->wait(queue->handle, 0, NULL, &event));
     return bp__command_add(queue, event, run, NULL, 0, command);

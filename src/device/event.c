@@ -158,7 +158,7 @@ bp_status bp__queue_after(bp_queue *queue, bp_event *const *events, size_t count
     for (size_t i = 0; i < count; i++) {
         BP__TRY(check_event(events[i]));
     }
-    bp_status status = BP_OK;
+    bp_status status = count > 0 ? bp__queue_refuse_capture(queue, "the wait for an event") : BP_OK;
     pthread_mutex_lock(&queue->run);
     for (size_t i = 0; i < count && status == BP_OK; i++) {
         status = wait_for_one(queue, events[i]);

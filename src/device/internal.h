@@ -41,6 +41,9 @@ uint64_t bp__device_epoch(void);
 /* Sets *queue to `given` if it is a queue of the device, or for NULL to the thread's. It is borrowed from the program
  * or the thread. Errors: BP_E_ARGUMENT (a queue of another device), BP_E_DEVICE, BP_E_FORKED, BP_E_NO_MEMORY. */
 bp_status bp__queue_for(int32_t place, bp_queue *given, bp_queue **queue);
+/* Fails if the calling thread's queue for the device is being captured: making a plan would disturb the capture. Opens
+ * nothing. */
+bp_status bp__queue_may_prepare(int32_t place);
 /* Returns what the runtime made in queue_open(). */
 void *bp__queue_runtime(bp_queue *queue);
 /* Locks the queue for the calling thread, so that runs of two threads do not interleave, and notes what runs, for

@@ -302,6 +302,8 @@ void bp__pool_close(bp__device *device) {
         release_all(device, device->pool.first[class]);
         device->pool.first[class] = device->pool.last[class] = NULL;
     }
+    release_all(device, device->withheld);
+    device->withheld = NULL;
     device->pool = (bp__pool){.used = 0};
     device->allocator = (bp_device_allocator){.allocate = NULL};
 }

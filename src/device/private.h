@@ -104,8 +104,10 @@ struct bp__device {
     pthread_mutex_t mutex;
     bp__pool pool;
     bp_device_allocator allocator; /* of the program; allocate is NULL: the runtime's memory */
-    bp_queue *queues;              /* open ones, also those that are held no more and still have work */
-    bp__failure failure;           /* of queues that were closed */
+    bp_graph *captured;  /* of the queue that is being captured; NULL: none, or the program captures one itself */
+    bp__block *withheld; /* freed while the program captured a queue itself: its graph may use them */
+    bp_queue *queues;    /* open ones, also those that are held no more and still have work */
+    bp__failure failure; /* of queues that were closed */
 };
 
 extern pthread_mutex_t bp__devices_mutex;
@@ -177,14 +179,15 @@ struct bp_queue {
     void *handle; /* what queue_open() made */
     void *native; /* the program's queue; NULL: ours */
     uint32_t flags;
-    uint64_t number;         /* among all queues of the process */
-    atomic_int users;        /* the program, threads, events */
-    bp_queue *next;          /* of the device */
-    pthread_mutex_t run;     /* recursive */
-    bool uncovered;          /* under `run`: a provider may have enqueued commands, and no event of them is known */
-    int depth;               /* under `run`: begun runs */
-    char text[BP__RUN_TEXT]; /* under `run`: the current one */
-    bp__block *taken;        /* under `run`: workspaces */
+    uint64_t number;           /* among all queues of the process */
+    atomic_int users;          /* the program, threads, events */
+    bp_queue *next;            /* of the device */
+    pthread_mutex_t run;       /* recursive */
+    bool uncovered;            /* under `run`: a provider may have enqueued commands, and no event of them is known */
+    int depth;                 /* under `run`: begun runs */
+    char text[BP__RUN_TEXT];   /* under `run`: the current one */
+    bp__block *taken;          /* under `run`: workspaces */
+    _Atomic(bp_graph *) graph; /* of the capture that was begun; written under `run` and the device's mutex */
     pthread_mutex_t mutex;
     bp__command *first, *last; /* commands that are not known to have ended */
     uint64_t pending, look_at; /* their number, and that at which they are examined next */
@@ -242,6 +245,22 @@ bp_status bp__queue_follow(bp_queue *later, bp_queue *earlier);
 
 /* Returns whether bytes of the host may be copied for a write, so that it need not be awaited. */
 bool bp__queue_may_stage(bp_queue *queue, uint64_t size);
+
+/* ---- Captures (graph.c) ---- */
+
+/* Returns whether the queue is being captured, by this library or the program. */
+bool bp__queue_captures(const bp_queue *queue);
+/* Returns whether one of the device's queues is. The caller holds the device's mutex. */
+bool bp__device_captures(const bp__device *device);
+/* Fails if the queue is being captured. `what` is for the message. */
+bp_status bp__queue_refuse_capture(const bp_queue *queue, const char *what);
+/* Notes that an operation failed after it had enqueued commands. */
+void bp__graph_note_failure(bp_queue *queue);
+/* Take a workspace for commands of a captured queue, and give it back: returns false if the queue is not captured. */
+bp_status bp__graph_take(bp_queue *queue, uint64_t size, bp__block **block);
+bool bp__graph_give(bp_queue *queue, bp__block *block);
+/* Keeps a freed block while a queue of the device is captured. Returns false if there is none. */
+bool bp__graph_keep(bp__device *device, bp__block *block);
 
 /* ---- The queues of threads (thread.c) ---- */
 

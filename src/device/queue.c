@@ -154,6 +154,7 @@ static bp__command *last_of(bp_queue *queue) {
 /* Waits for the commands that the queue has now. */
 static bp_status wait_for(bp_queue *queue) {
     char what[96];
+    BP__TRY(bp__queue_refuse_capture(queue, "the wait for a queue"));
     bp__command *last = last_of(queue);
     if (!last) {
         return BP_OK;

@@ -56,7 +56,9 @@ static void delete_tensor(DLManagedTensorVersioned *managed) {
     owned_tensor *owned = managed->manager_ctx;
     if (!bp__device_is(owned->device, BP_DEVICE_FORKED)) {
         const bool known = mark_uses(owned) && !atomic_load_explicit(&owned->exported, memory_order_acquire);
-        if (owned->block && known) {
+        if (owned->block && bp__graph_keep(owned->device, owned->block)) {
+            owned->block = NULL;
+        } else if (owned->block && known) {
             bp__pool_give(owned->device, owned->block, NULL);
         } else if (owned->block) {
             bp__pool_drop(owned->device, owned->block);

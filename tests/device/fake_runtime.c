@@ -27,7 +27,10 @@ fake_controls fake_control = {.fail_with = FAKE_FAULT,
                               .release = fake_release_block,
                               .native_queue = fake_native_queue,
                               .free_native_queue = fake_free_native_queue,
-                              .open_gate = fake_open_gate};
+                              .open_gate = fake_open_gate,
+                              .capture_begin = fake_capture_begin,
+                              .capture_end = fake_capture_end,
+                              .graph_release = fake_graph_release};
 
 void fake_violate(const char *what) {
     if (atomic_fetch_add(&fake_control.violations, 1) == 0) {
@@ -212,6 +215,8 @@ static const char *error_name(int64_t code, int *lost) {
 static const bp_runtime fake = DESCRIBE("fake", kDLVulkan, open_fake, .queue_flags = 0);
 static const bp_runtime other =
     DESCRIBE("other", kDLROCM, open_other, .queue_flags = BP_QUEUE_NATIVE_ZERO, .event_elapsed = fake_event_elapsed,
-             .host_allocate = host_allocate, .host_release = host_release, .copy_peer = fake_copy_peer);
+             .host_allocate = host_allocate, .host_release = host_release, .copy_peer = fake_copy_peer,
+             .queue_state = fake_queue_state, .capture_begin = fake_capture_begin, .capture_end = fake_capture_end,
+             .graph_launch = fake_graph_launch, .graph_release = fake_graph_release);
 
 BP_RUNTIMES_DEFINE = {&fake, &other, NULL};

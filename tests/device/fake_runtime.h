@@ -2,6 +2,8 @@
 #ifndef BP_TESTS_DEVICE_FAKE_RUNTIME_H
 #define BP_TESTS_DEVICE_FAKE_RUNTIME_H
 
+#include "backplane/status.h"
+
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,6 +20,7 @@ typedef struct fake_controls {
     atomic_bool refuse_copies;   /* copies fail when they are enqueued */
     atomic_bool refuse_foreign;  /* queues cannot wait for events of other devices */
     atomic_bool refuse_peers;    /* devices cannot copy from each other */
+    atomic_bool refuse_captures; /* no capture begins */
     atomic_llong memory;         /* bytes of all devices; 0: no limit */
     atomic_bool closed;          /* queues run nothing */
     atomic_int changed;          /* number in the name of devices */
@@ -26,6 +29,7 @@ typedef struct fake_controls {
     atomic_int opened, forked_closes;
     atomic_int devices, blocks, queues, events; /* that exist */
     atomic_int pinned;                          /* blocks of host memory that exist */
+    atomic_int graphs;                          /* and captures */
     atomic_int peer_copies, elapsed;            /* calls */
     atomic_llong bytes;
     atomic_int commands;   /* that have run */
@@ -44,6 +48,9 @@ typedef struct fake_controls {
     void *(*native_queue)(void *device); /* a queue of the "program" */
     void (*free_native_queue)(void *native);
     void (*open_gate)(bool open);
+    bp_status (*capture_begin)(void *native); /* of the "program" */
+    bp_status (*capture_end)(void *native, void **graph);
+    void (*graph_release)(void *graph);
 } fake_controls;
 
 #endif

@@ -17,8 +17,8 @@ class Controls(ctypes.Structure):
     """fake_controls of tests/device/fake_runtime.h."""
 
     _fields_ = [("longest_delay_us", ctypes.c_int), ("fail_at", ctypes.c_int), ("fail_with", ctypes.c_int), ("chain", ctypes.c_bool),
-                ("refuse_copies", ctypes.c_bool), ("refuse_foreign", ctypes.c_bool), ("refuse_peers", ctypes.c_bool),
-                ("memory", ctypes.c_longlong), ("closed", ctypes.c_bool), ("changed", ctypes.c_int), ("counts", ctypes.c_int * 9),
+                ("refuse_copies", ctypes.c_bool), ("refuse_foreign", ctypes.c_bool), ("refuse_peers", ctypes.c_bool), ("refuse_captures", ctypes.c_bool),
+                ("memory", ctypes.c_longlong), ("closed", ctypes.c_bool), ("changed", ctypes.c_int), ("counts", ctypes.c_int * 10),
                 ("bytes", ctypes.c_longlong), ("commands", ctypes.c_int), ("violations", ctypes.c_int), ("violation", ctypes.c_char * 128),
                 ("add", ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_uint8)),
                 ("bytes_of", ctypes.CFUNCTYPE(ctypes.POINTER(ctypes.c_uint8), ctypes.c_void_p)),
