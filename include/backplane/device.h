@@ -57,6 +57,7 @@ BP_API const char *bp_device_state_name(bp_device_state state);
 #define BP_DEVICE_CAN_COMPILE 64u      /* the driver has a compiler */
 #define BP_DEVICE_CAN_ATOMICS_64 128u  /* atomic operations on 64-bit integers */
 #define BP_DEVICE_IS_CPU 256u          /* the device is a processor of the host */
+#define BP_DEVICE_HAS_ADDRESSES 512u   /* DLTensor.data is an address, which may be in the middle of a block */
 
 /* Facts of a device. Unknown numbers are 0, unknown texts "". Strings are valid until bp_reset(). */
 typedef struct bp_device_info {
@@ -137,14 +138,16 @@ typedef struct bp_queue bp_queue;
 /* A point in the work of a queue. */
 typedef struct bp_event bp_event;
 
-#define BP_QUEUE_TIMED 1u /* events of the queue have times; commands may be slower */
+#define BP_QUEUE_TIMED 1u       /* events of the queue have times; commands may be slower */
+#define BP_QUEUE_NATIVE_ZERO 2u /* for runtimes only: the program's queue is the handle 0 (bp_queue_wrap) */
 
 /* Creates a queue that runs commands in order. Errors: BP_E_DEVICE (not ready, with the reason; the host has no
  * queues), BP_E_ARGUMENT, BP_E_NO_MEMORY. */
 BP_API bp_status bp_queue_new(bp_queue **queue, int32_t place, uint32_t flags);
 
 /* Makes the program's own queue usable: on OpenCL a cl_command_queue of the device's context
- * (bp_device_context). The program keeps it alive until
+ * (bp_device_context). NULL is the queue with the handle 0, on runtimes that have one, such as CUDA's default stream.
+ * The program keeps it alive until
  * the release, and sees our commands in its order. Wrapping it again returns the same object with a further reference.
  * Work that the program itself enqueues is not tracked: wait for it before memory is freed that it uses. Errors:
  * BP_E_DEVICE; BP_E_UNSUPPORTED (a queue that may change the order of commands); BP_E_ARGUMENT. */
@@ -159,7 +162,8 @@ BP_API bp_status bp_queue_current(bp_queue **queue, int32_t place);
 
 /* Waits until the queue has run everything. Returns BP_OK, or the first failure since the last wait: the message names
  * the operation, the library's error and how many later commands failed too. The queue can be used again afterwards,
- * unless the device is lost. Errors: BP_E_DEVICE (a command failed, the device is lost), BP_E_CANCELLED
+ * unless the device is lost. Errors: BP_E_DEVICE (a command failed, the device is lost), the status of an operation
+ * whose result was examined when it had ended (such as BP_E_SINGULAR), BP_E_CANCELLED
  * (interrupt.h; nothing is cancelled on the device), BP_E_FORKED, BP_E_ARGUMENT. */
 BP_API bp_status bp_queue_wait(bp_queue *queue);
 
@@ -197,6 +201,38 @@ BP_API bp_status bp_event_sync(bp_event *event, int64_t timeout_ns);
 BP_API bp_status bp_event_elapsed(bp_event *from, bp_event *to, int64_t *ns);
 BP_API void bp_event_release(bp_event *event); /* NULL is allowed */
 
+/* ---- Graphs ------------------------------------------------------------------------------------------------------ */
+
+/* Commands of a queue that were captured, and can be launched again and again with less work of the host. */
+typedef struct bp_graph bp_graph;
+
+/* Begins a capture: operations and copies on the queue are noted in place of run, with the addresses that they have,
+ * until bp_queue_capture_end(). Make the plans before: a call that must make one on the captured queue fails. Waits,
+ * events, maps, graphs, the functions that wait, and copies through memory of the library, such as small ones from the
+ * host without a queue, fail with BP_E_UNSUPPORTED. A copy from or to memory of the host uses this memory in each
+ * launch. Workspaces, and tensors that are freed during the capture, belong to the graph. Other memory that its
+ * commands use must exist while it is launched. One queue of a device is captured at a time. Errors: BP_E_UNSUPPORTED
+ * (the runtime has no graphs), BP_E_BUSY (a queue of the device is captured), BP_E_ARGUMENT, BP_E_DEVICE,
+ * BP_E_NO_MEMORY.
+ *
+ * If the program captures its own queue with the runtime's functions (bp_queue_wrap), the same holds, but an operation
+ * needs a workspace of the program (bp_exec.workspace), and memory of tensors that are freed meanwhile stays used until
+ * bp_reset(). */
+BP_API bp_status bp_queue_capture_begin(bp_queue *queue);
+
+/* Ends the capture and sets *graph; release it with bp_graph_release(). Errors: BP_E_UNSUPPORTED (an operation failed
+ * after it had enqueued commands), BP_E_ARGUMENT (no capture was begun), BP_E_DEVICE. After any error of a queue that
+ * was captured, the capture has ended without a graph. */
+BP_API bp_status bp_queue_capture_end(bp_graph **graph, bp_queue *queue);
+
+/* Enqueues the graph's commands on a queue of its device. They run after earlier launches of the graph. A failure is
+ * reported by the next wait, as the one of "a graph". Errors: BP_E_ARGUMENT, BP_E_UNSUPPORTED (the queue is captured),
+ * BP_E_DEVICE. */
+BP_API bp_status bp_graph_launch(bp_graph *graph, bp_queue *queue);
+
+/* Releases the graph, also while launches run. NULL is allowed. */
+BP_API void bp_graph_release(bp_graph *graph);
+
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
 /* Allocates a tensor on a device, with undefined contents, from the pool of the device. `strides` as in
@@ -213,11 +249,27 @@ BP_API bp_status bp_tensor_empty_on(DLManagedTensorVersioned **tensor, int32_t p
  * commands. Does nothing for memory of the host or of another library. Errors: BP_E_ARGUMENT (NULL). */
 BP_API bp_status bp_tensor_export(DLManagedTensorVersioned *tensor);
 
+/* Notes that others than this library use the memory of a tensor on this queue of its device, which may be one of the
+ * program (bp_queue_wrap). When the tensor is freed, its memory stays in the pool, and is reused after the work that
+ * the queue has at that time. The tensor holds a reference to the queue; a queue of the program must exist until the
+ * tensor is freed. More queues may be noted, from any thread. Does nothing for memory of the host or of another
+ * library. Errors: BP_E_ARGUMENT (NULL, a queue of another device), BP_E_NO_MEMORY, BP_E_DEVICE. */
+BP_API bp_status bp_tensor_use(DLManagedTensorVersioned *tensor, bp_queue *queue);
+
+/* Allocates a tensor in memory of the host that copies from and to the device use directly (pinned memory), with
+ * undefined contents, row-major. It is memory of the host for all functions; its DLTensor has the device kDLCUDAHost
+ * for CUDA, kDLROCMHost for ROCm, otherwise kDLCPU. Free it with tensor->deleter(tensor), after the queue has run the
+ * copies that use it. Errors: as for bp_tensor_empty(), BP_E_UNSUPPORTED (the runtime has no such memory), BP_E_DEVICE
+ * (the place of the host). */
+BP_API bp_status bp_tensor_pinned(DLManagedTensorVersioned **tensor, int32_t place, bp_dtype dtype, int ndim,
+                                  const int64_t *shape);
+
 /* Copies src to dst: equal shapes and types, any strides, any devices. With a queue of one of the two devices, it
  * returns when the copy is enqueued; host memory must then stay valid, and a source unchanged, until the queue has
  * run it. With NULL, it runs on the calling thread's queue; host memory is free to use when it returns, and a copy
- * within a device is enqueued. A copy between two devices passes through the host: it waits until the source was read
- * on the queue, or on the calling thread's one for that device, and enqueues the writes. Errors: as for
+ * within a device is enqueued. A copy between two devices is on the queue, or on the calling thread's one, of each: if
+ * the runtime can copy between them, it is enqueued, and the source's queue waits for it before its next commands.
+ * Otherwise it passes through the host: it waits until the source was read, and enqueues the writes. Errors: as for
  * bp_tensor_copy(), BP_E_DEVICE, BP_E_DTYPE (types differ), BP_E_ARGUMENT (a queue of neither device), BP_E_CANCELLED.
  * A call that waits also returns the failure of an earlier command of the queue. */
 BP_API bp_status bp_copy(DLTensor *dst, const DLTensor *src, bp_queue *queue);
@@ -253,6 +305,25 @@ BP_API bp_status bp_device_trim(int32_t place, uint64_t keep);
  * pool of a device with memory of its own (without BP_DEVICE_CAN_SHARE_HOST) never holds more than that memory. */
 #define BP_DEVICE_LIMIT_DEFAULT UINT64_MAX
 BP_API bp_status bp_device_set_memory_limit(int32_t place, uint64_t bytes);
+
+/* An allocator of the program for the memory of a device, such as the one of a framework that shares the device. Both
+ * functions are called by any thread, and must not call this library. */
+typedef struct bp_device_allocator {
+    /* Returns a block of `size` bytes, as the runtime's own memory is (an address, a cl_mem), aligned to 256 bytes;
+     * NULL if memory is exhausted. `native` is the runtime's own queue on which it is used first: work that the queue
+     * has at the call may still use the block. */
+    void *(*allocate)(void *user, size_t size, void *native);
+    /* Takes the block back. The library's own commands that use it have ended; commands of others may use it if its
+     * tensor was exported (bp_tensor_export). */
+    void (*release)(void *user, void *block, size_t size);
+    void *user;
+} bp_device_allocator;
+
+/* Makes the pool of a device take its blocks from the program's allocator, until bp_reset(); NULL: from the driver
+ * again. The pool still keeps unused blocks; see bp_device_trim(). A block for a tensor is used when the calling
+ * thread's queue has run the work that it has at the allocation. Errors: BP_E_BUSY (tensors or workspaces of the device
+ * exist), BP_E_ARGUMENT (a function is NULL), BP_E_DEVICE. */
+BP_API bp_status bp_device_use_allocator(int32_t place, const bp_device_allocator *allocator);
 
 #ifdef __cplusplus
 }

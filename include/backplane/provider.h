@@ -362,6 +362,14 @@ typedef struct bp_host {
      * of the first that cannot be started. For libraries that end the process, or wait for ever, without their threads.
      */
     int (*threads_start_error)(int count);
+
+    /* Since 3.0. Like enqueued(), for a command whose result is examined when it has ended: `check` is called once,
+     * with `ended` 1 after the command, in a thread that waits for the queue or looks at it, or with 0 if the command
+     * failed or cannot be waited for any more. It frees what `user` has. It may read memory of the host and call fail()
+     * and fail_numeric(), and must not use queues, events or memory of a device. With `ended` 1 its status is the
+     * failure of the command, which the next wait for the queue returns with its message; commands behind it run.
+     * A failure of this function has called `check`. */
+    bp_status (*enqueued_checked)(bp_queue *queue, void *event, bp_status (*check)(void *user, int ended), void *user);
 } bp_host;
 
 typedef struct bp_provider {

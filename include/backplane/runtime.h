@@ -35,6 +35,8 @@ typedef struct bp_transfer {
 
 typedef enum bp_event_state { BP_EVENT_PENDING, BP_EVENT_DONE, BP_EVENT_FAILED } bp_event_state;
 
+#define BP_QUEUE_CAPTURING 1u /* state of a queue: its commands are captured, and do not run */
+
 typedef struct bp_runtime {
     uint32_t abi; /* BP_PROVIDER_ABI */
     uint32_t struct_size;
@@ -91,6 +93,36 @@ typedef struct bp_runtime {
      * files and folders. The list is kept between processes as long as all of them are the same, and the loader's cache
      * and the module too. NULL: it depends on more, and is not kept. */
     const char *depends;
+
+    /* ---- Since 3.0. A runtime without one of these works as before it was added ---- */
+
+    /* Flags of queue_open() that it knows in addition to BP_QUEUE_TIMED. With BP_QUEUE_NATIVE_ZERO, NULL as `native` is
+     * the program's queue with this handle, such as CUDA's default stream. */
+    uint32_t queue_flags;
+    /* Sets *ns to the time between two events of timed queues of one device, which are both reached. It replaces
+     * event_times(), for drivers that tell differences only. BP_E_UNSUPPORTED: an event has no times. */
+    bp_status (*event_elapsed)(void *from, void *to, int64_t *ns);
+    /* Allocates memory of the host that the device's copies use directly (pinned memory), aligned to 64 bytes.
+     * host_release() is called when no command uses it. Both or none. */
+    bp_status (*host_allocate)(void *device, size_t size, void **address);
+    void (*host_release)(void *device, void *address);
+    /* Enqueues a copy of kind DEVICE from `source`, another device of this runtime, to the device of the queue, without
+     * memory of the host between them. The host has made the queue wait for the source. BP_E_UNSUPPORTED: the devices
+     * cannot; the host then copies through its memory. */
+    bp_status (*copy_peer)(void *queue, const bp_transfer *transfer, void *source, void **event);
+    /* Sets *state to BP_QUEUE_CAPTURING or 0, also if the program captures the queue. It is called often, and must not
+     * disturb a capture. While a queue is captured, the host asks for the state of no event of it, and waits for none;
+     * the events of captured commands are released at once. Events of other queues are asked for, and allocate() and
+     * release() are called, and must not disturb the capture either. */
+    bp_status (*queue_state)(void *queue, uint32_t *state);
+    /* Begins the capture of a queue's commands, and ends it and makes a graph of them. One queue of a device is
+     * captured at a time. After a failure of capture_end() there is no capture. All five or none. */
+    bp_status (*capture_begin)(void *queue);
+    bp_status (*capture_end)(void *queue, void **graph);
+    /* Enqueues the graph's commands on any queue of the device. They begin after the graph's earlier launches. *event
+     * as for other commands. graph_release() may be called while launches run. */
+    bp_status (*graph_launch)(void *graph, void *queue, void **event);
+    void (*graph_release)(void *graph);
 } bp_runtime;
 
 /* A module with runtimes exports a list that ends with NULL. */

@@ -128,7 +128,7 @@ class Tensor:
     def __dlpack__(
         self,
         *,
-        stream: None = None,
+        stream: Optional[int] = None,
         max_version: Optional[Tuple[int, int]] = None,
         dl_device: Optional[Tuple[int, int]] = None,
         copy: Optional[bool] = None,

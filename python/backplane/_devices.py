@@ -54,7 +54,7 @@ class Device(NamedTuple):
     shared_optin: int
     """Bytes for a group if a kernel asks for more than ``local_memory``."""
     can: Tuple[str, ...]
-    """f64, f16, map, time, share_host, out_of_order, compile, atomics_64; cpu: it is a processor of the host."""
+    """f64, f16, map, time, share_host, out_of_order, compile, atomics_64; cpu: it is a processor of the host; addresses: memory has them."""
 
     @property
     def is_ready(self) -> bool:

@@ -140,14 +140,15 @@ static bool from_dlpack(core_state *state, operand *to, const DLTensor *given, c
 
 /* ---- DLPack capsules ---- */
 
-/* Requests DLPack 1; an exporter that does not accept the argument is called without it. */
-static PyObject *ask_for_capsule(PyObject *exporter) {
+/* Requests DLPack 1, for a stream (NULL: none); an exporter that does not accept the version is called without it. */
+static PyObject *ask_for_capsule(PyObject *exporter, PyObject *stream) {
     PyObject *names = Py_BuildValue("{s:(ii)}", "max_version", DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION);
     PyObject *none = names ? PyTuple_New(0) : NULL;
-    PyObject *capsule = none ? PyObject_Call(exporter, none, names) : NULL;
-    if (none && !capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {
+    const bool ready = none && (!stream || PyDict_SetItemString(names, "stream", stream) == 0);
+    PyObject *capsule = ready ? PyObject_Call(exporter, none, names) : NULL;
+    if (ready && !capsule && PyErr_ExceptionMatches(PyExc_TypeError)) {
         PyErr_Clear();
-        capsule = PyObject_CallObject(exporter, none);
+        capsule = PyDict_DelItemString(names, "max_version") == 0 ? PyObject_Call(exporter, none, names) : NULL;
     }
     Py_XDECREF(none);
     Py_XDECREF(names);
@@ -202,8 +203,9 @@ static bool by_buffer(core_state *state, operand *to, PyObject *array, const cha
     return false;
 }
 
-static bool by_dlpack(core_state *state, operand *to, PyObject *exporter, const char *name, unsigned access) {
-    PyObject *capsule = ask_for_capsule(exporter);
+static bool by_dlpack(core_state *state, operand *to, PyObject *exporter, PyObject *stream, const char *name,
+                      unsigned access) {
+    PyObject *capsule = ask_for_capsule(exporter, stream);
     bool taken = capsule && take_from_capsule(state, to, capsule, name, access);
     Py_XDECREF(capsule);
     return taken;
@@ -274,7 +276,9 @@ static bool by_export(core_state *state, operand *to, PyObject *array, const cha
     bool taken = resolve_bit(state, &array, "is_conj", "resolve_conj", name, access) &&
                  resolve_bit(state, &array, "is_neg", "resolve_neg", name, access);
     PyObject *exporter = taken ? PyObject_GetAttrString(array, "__dlpack__") : NULL;
-    taken = exporter && by_dlpack(state, to, exporter, name, access);
+    PyObject *stream = exporter ? core_stream_for(array) : NULL;
+    taken = exporter && by_dlpack(state, to, exporter, stream, name, access);
+    Py_XDECREF(stream);
     Py_XDECREF(exporter);
     Py_XDECREF(array);
     return taken;
@@ -469,6 +473,13 @@ void core_operand_release(operand *held) {
     core_unalign(held);
     if (held->buffer.obj) {
         PyBuffer_Release(&held->buffer);
+    }
+    if (held->versioned || held->managed) {
+        core_unlocked unlocked;
+        bp_queue *queue = core_stream_hold(held->tensor.device);
+        core_unlock(&unlocked);
+        core_stream_end(queue); /* the calls on the memory may still run */
+        core_lock(&unlocked);
     }
     if (held->versioned && held->versioned->deleter) {
         held->versioned->deleter(held->versioned);

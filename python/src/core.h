@@ -243,6 +243,18 @@ void core_compact_strides(operand *to);                         /* of row-major 
 void core_operand_clear(operand *held);                         /* makes one that holds nothing */
 void core_operand_release(operand *held);                       /* fine for one that holds nothing */
 
+/* ---- streams.c ---- */
+
+/* Returns whether DLPack has streams for the kind of device. */
+bool core_has_streams(DLDevice device);
+/* Returns the number of the stream that the producer of `array` is asked for: the calling thread's queue for its
+ * device. NULL, usually without an exception, if there is none. */
+PyObject *core_stream_for(PyObject *array);
+/* Returns the calling thread's queue for the device, with a reference; NULL for devices without streams. */
+bp_queue *core_stream_hold(DLDevice device);
+/* Waits for the work of the queue, without the interpreter's lock, and releases it. NULL is allowed. */
+void core_stream_end(bp_queue *queue);
+
 /* ---- numpy.c ---- */
 
 /* Looks for NumPy among the imported modules; returns whether numpy->api is set. */

@@ -18,7 +18,8 @@ static PyObject *bits_of(uint32_t can) {
                  {BP_DEVICE_CAN_OUT_OF_ORDER, "out_of_order"},
                  {BP_DEVICE_CAN_COMPILE, "compile"},
                  {BP_DEVICE_CAN_ATOMICS_64, "atomics_64"},
-                 {BP_DEVICE_IS_CPU, "cpu"}};
+                 {BP_DEVICE_IS_CPU, "cpu"},
+                 {BP_DEVICE_HAS_ADDRESSES, "addresses"}};
     PyObject *list = PyList_New(0);
     for (size_t i = 0; list && i < sizeof names / sizeof *names; i++) {
         if (can & names[i].bit) {
@@ -234,11 +235,13 @@ typedef struct imported {
     DLManagedTensorVersioned memory;
     DLManagedTensorVersioned *versioned; /* one of the two */
     DLManagedTensor *managed;
+    bp_queue *queue; /* the importing thread's, on which it is used; NULL: a device without streams */
     bp_view layout;
 } imported;
 
 static void end_import(DLManagedTensorVersioned *memory) {
     imported *of = memory->manager_ctx;
+    core_stream_end(of->queue);
     if (of->versioned && of->versioned->deleter) {
         of->versioned->deleter(of->versioned);
     }
@@ -273,6 +276,7 @@ PyObject *core_from_dlpack(PyObject *module, PyObject *array) {
     of->layout.tensor.byte_offset = from.tensor.byte_offset;
     of->versioned = from.versioned;
     of->managed = from.managed;
+    of->queue = core_stream_hold(from.tensor.device);
     of->memory = (DLManagedTensorVersioned){.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
                                             .manager_ctx = of,
                                             .deleter = end_import,

@@ -1,5 +1,5 @@
 /* tensor.c - defines the type Tensor: a result in memory of the library, exported by the buffer protocol and DLPack.
- * Its elements are read and written in tensor_items.c.
+ * Its elements are read and written in tensor_items.c, and DLPack's capsules made in tensor_dlpack.c.
  *
  * The memory has its own atomic reference count, separate from the Python object. An importer of DLPack may release its
  * reference in any thread, without the interpreter's lock, and after the interpreter has ended.
@@ -10,14 +10,14 @@
 #include <string.h>
 #include <structmember.h>
 
-static void let_go(storage *held) {
+void core_storage_release(storage *held) {
     if (atomic_fetch_sub_explicit(&held->holders, 1, memory_order_acq_rel) == 1) {
         held->memory->deleter(held->memory);
         free(held);
     }
 }
 
-static storage *hold(storage *held) {
+storage *core_storage_hold(storage *held) {
     atomic_fetch_add_explicit(&held->holders, 1, memory_order_relaxed);
     return held;
 }
@@ -26,7 +26,7 @@ static storage *hold(storage *held) {
 static tensor *tensor_around(core_state *state, storage *held) {
     tensor *made = PyObject_New(tensor, (PyTypeObject *)state->tensor_type);
     if (!made) {
-        let_go(held);
+        core_storage_release(held);
         return NULL;
     }
     made->storage = held;
@@ -59,7 +59,7 @@ PyObject *core_tensor(core_state *state, DLManagedTensorVersioned *memory) {
 }
 
 tensor *core_tensor_view(core_state *state, const tensor *of) {
-    tensor *made = tensor_around(state, hold(of->storage));
+    tensor *made = tensor_around(state, core_storage_hold(of->storage));
     if (made) {
         made->data = of->data;
         made->device = of->device;
@@ -76,7 +76,7 @@ static void drop_tensor(PyObject *object) {
     if (((tensor *)object)->weak) {
         PyObject_ClearWeakRefs(object);
     }
-    let_go(((tensor *)object)->storage);
+    core_storage_release(((tensor *)object)->storage);
     PyObject_Free(object);
     Py_DECREF(type);
 }
@@ -219,84 +219,7 @@ static int get_buffer(PyObject *object, Py_buffer *view, int flags) {
     return 0;
 }
 
-/* ---- DLPack ---- */
-
-/* A tensor for DLPack's consumer, with the arrays that it points to. It may outlive the Python object. */
-typedef struct export {
-    DLManagedTensor plain;
-    DLManagedTensorVersioned versioned;
-    storage *held;
-    bp_view layout;
-}
-export;
-
-static export *make_export(const tensor *self) {
-    export *made = malloc(sizeof *made);
-    if (!made) {
-        PyErr_NoMemory();
-        return NULL;
-    }
-    made->held = hold(self->storage);
-    (void)bp_tensor_export(self->storage->memory); /* the consumer may use it on queues of its own */
-    core_tensor_describe(&made->layout, self);
-    return made;
-}
-
-static void end_export(export *given) {
-    let_go(given->held);
-    free(given);
-}
-
-static void versioned_deleter(DLManagedTensorVersioned *given) {
-    end_export(given->manager_ctx);
-}
-
-static void plain_deleter(DLManagedTensor *given) {
-    end_export(given->manager_ctx);
-}
-
-/* A capsule that no consumer has renamed still owns its reference. */
-static void versioned_capsule_end(PyObject *capsule) {
-    if (PyCapsule_IsValid(capsule, "dltensor_versioned")) {
-        versioned_deleter(PyCapsule_GetPointer(capsule, "dltensor_versioned"));
-    }
-}
-
-static void plain_capsule_end(PyObject *capsule) {
-    if (PyCapsule_IsValid(capsule, "dltensor")) {
-        plain_deleter(PyCapsule_GetPointer(capsule, "dltensor"));
-    }
-}
-
-static PyObject *versioned_capsule(const tensor *self, bool copied) {
-    export *made = make_export(self);
-    if (!made) {
-        return NULL;
-    }
-    made->versioned = (DLManagedTensorVersioned){.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
-                                                 .manager_ctx = made,
-                                                 .deleter = versioned_deleter,
-                                                 .flags = copied ? DLPACK_FLAG_BITMASK_IS_COPIED : 0,
-                                                 .dl_tensor = made->layout.tensor};
-    PyObject *capsule = PyCapsule_New(&made->versioned, "dltensor_versioned", versioned_capsule_end);
-    if (!capsule) {
-        end_export(made);
-    }
-    return capsule;
-}
-
-static PyObject *plain_capsule(const tensor *self) {
-    export *made = make_export(self);
-    if (!made) {
-        return NULL;
-    }
-    made->plain = (DLManagedTensor){.dl_tensor = made->layout.tensor, .manager_ctx = made, .deleter = plain_deleter};
-    PyObject *capsule = PyCapsule_New(&made->plain, "dltensor", plain_capsule_end);
-    if (!capsule) {
-        end_export(made);
-    }
-    return capsule;
-}
+/* ---- Copies ---- */
 
 PyObject *core_tensor_copy(core_state *state, const tensor *self, int32_t place) {
     bp_view from;
@@ -313,90 +236,6 @@ PyObject *core_tensor_copy(core_state *state, const tensor *self, int32_t place)
     }
     core_lock(&unlocked);
     return status == BP_OK ? core_tensor(state, memory) : core_fail(state, status, NULL);
-}
-
-/* Reads two ints from a tuple. None leaves them unchanged. */
-static bool pair_from(core_state *state, PyObject *pair, const char *name, int *first, int *second) {
-    if (pair == Py_None) {
-        return true;
-    }
-    if (!PyTuple_Check(pair)) {
-        core_refuse(state, state->bad_type, BP_E_ARGUMENT, "%s: expects a tuple of two ints, but got %R", name, pair);
-        return false;
-    }
-    return PyArg_ParseTuple(pair, "ii", first, second);
-}
-
-/* Returns whether the arguments of __dlpack__ request a device of this library without a stream. */
-static bool acceptable(core_state *state, const tensor *self, PyObject *stream, PyObject *device, DLDevice *to) {
-    int type = (int)self->device.device_type, id = self->device.device_id;
-    if (stream != Py_None) {
-        PyErr_SetString(PyExc_BufferError, core_tensor_on_host(self)
-                                               ? "host memory has no stream; stream must be None"
-                                               : "the tensor is ready when its capsule is made; stream must be None");
-        return false;
-    }
-    if (!pair_from(state, device, "dl_device", &type, &id)) {
-        return false;
-    }
-    *to = (DLDevice){(DLDeviceType)type, id};
-    if (bp_device_place(*to) != 0 && bp_device_place(*to) != bp_device_place(self->device)) {
-        PyErr_Format(PyExc_BufferError, "the tensor cannot be copied to device (%d, %d)", type, id);
-        return false;
-    }
-    return true;
-}
-
-/* Waits for the work of the calling thread's queue: a consumer in another context or library sees finished memory. */
-static bool finish_tensor(core_state *state, const tensor *self) {
-    bp_queue *queue = NULL;
-    core_unlocked unlocked;
-    if (core_tensor_on_host(self)) {
-        return true;
-    }
-    core_unlock(&unlocked);
-    bp_status status = bp_queue_current(&queue, bp_device_place(self->device));
-    status = status == BP_OK ? bp_queue_wait(queue) : status;
-    bp_queue_release(queue);
-    core_lock(&unlocked);
-    return status == BP_OK || core_fail(state, status, NULL);
-}
-
-static PyObject *dlpack(PyObject *object, PyObject *arguments, PyObject *names) {
-    static char *known[] = {"stream", "max_version", "dl_device", "copy", NULL};
-    PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None;
-    core_state *state = core_state_of_object(object);
-    const tensor *self = (const tensor *)object;
-    DLDevice to;
-    int major = 0, minor = 0;
-    if (!PyArg_ParseTupleAndKeywords(arguments, names, "|$OOOO:__dlpack__", known, &stream, &version, &device, &copy) ||
-        !acceptable(state, self, stream, device, &to) || !pair_from(state, version, "max_version", &major, &minor)) {
-        return NULL;
-    }
-    const bool moves = bp_device_place(to) != bp_device_place(self->device);
-    if (moves && copy == Py_False) {
-        PyErr_SetString(PyExc_BufferError, "the tensor is in memory of a device; a copy is needed on the host");
-        return NULL;
-    }
-    PyObject *source = copy == Py_True || moves ? core_tensor_copy(state, self, bp_device_place(to)) : object;
-    if (!source) {
-        return NULL;
-    }
-    const tensor *given = (const tensor *)source;
-    PyObject *capsule = NULL;
-    if (finish_tensor(state, given)) {
-        capsule = major >= DLPACK_MAJOR_VERSION ? versioned_capsule(given, source != object) : plain_capsule(given);
-    }
-    if (source != object) {
-        Py_DECREF(source);
-    }
-    return capsule;
-}
-
-static PyObject *dlpack_device(PyObject *object, PyObject *unused) {
-    const tensor *self = (const tensor *)object;
-    (void)unused;
-    return Py_BuildValue("(ii)", (int)self->device.device_type, (int)self->device.device_id);
 }
 
 /* ---- Attributes ---- */
@@ -512,9 +351,10 @@ static PyObject *bits(PyObject *object, PyObject *unused) {
 }
 
 static PyMethodDef methods[] = {
-    {"__dlpack__", (PyCFunction)(void (*)(void))dlpack, METH_VARARGS | METH_KEYWORDS,
+    {"__dlpack__", (PyCFunction)(void (*)(void))core_tensor_dlpack, METH_VARARGS | METH_KEYWORDS,
      "Returns a DLPack capsule of this memory; versioned if max_version is 1.0 or later."},
-    {"__dlpack_device__", dlpack_device, METH_NOARGS, "Returns (1, 0) for host memory; (4, index) on OpenCL."},
+    {"__dlpack_device__", core_tensor_dlpack_device, METH_NOARGS,
+     "Returns (1, 0) for host memory; (4, index) on OpenCL."},
     {"__array__", (PyCFunction)(void (*)(void))as_array, METH_VARARGS | METH_KEYWORDS,
      "__array__($self, /, dtype=None, *, copy=None)\n--\n\nReturns a NumPy array of this memory, or a copy."},
     {"__complex__", core_tensor_to_complex, METH_NOARGS, "Returns the only element as a complex."},

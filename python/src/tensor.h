@@ -1,4 +1,4 @@
-/* tensor.h - declares the object backplane.Tensor, which tensor.c and tensor_items.c share. */
+/* tensor.h - declares the object backplane.Tensor, which the files tensor*.c share. */
 #ifndef BACKPLANE_PYTHON_TENSOR_H
 #define BACKPLANE_PYTHON_TENSOR_H
 
@@ -25,6 +25,10 @@ typedef struct tensor {
 
 /* ---- tensor.c ---- */
 
+/* These two may be called without the interpreter's lock. */
+storage *core_storage_hold(storage *held);
+void core_storage_release(storage *held);
+
 /* Returns a new Tensor with the memory, type and layout of `of`. The caller may change its layout. */
 tensor *core_tensor_view(core_state *state, const tensor *of);
 void core_tensor_describe(bp_view *view, const tensor *self); /* for functions of the library */
@@ -35,6 +39,11 @@ PyObject *core_tensor_copy(core_state *state, const tensor *self, int32_t place)
  * with an exception set. */
 PyObject *core_tensor_at_host(PyObject *self);
 Py_ssize_t core_tensor_count(const tensor *self); /* the number of elements */
+
+/* ---- tensor_dlpack.c: methods ---- */
+
+PyObject *core_tensor_dlpack(PyObject *object, PyObject *arguments, PyObject *names);
+PyObject *core_tensor_dlpack_device(PyObject *object, PyObject *unused);
 
 /* ---- tensor_items.c ---- */
 

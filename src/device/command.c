@@ -18,6 +18,13 @@ static const bp_runtime *runtime_of(const bp__command *command) {
     return command->device->runtime;
 }
 
+/* Calls the check of the command's result, once. */
+static bp_status check_result(bp__command *command, int ended) {
+    bp_status (*check)(void *, int) = command->check;
+    command->check = NULL;
+    return check ? check(command->checked, ended) : BP_OK;
+}
+
 void bp__command_drop(bp__command *command) {
     if (command && atomic_fetch_sub_explicit(&command->references, 1, memory_order_acq_rel) == 1) {
         if (command->event && !bp__device_is(command->device, BP_DEVICE_FORKED)) {
@@ -32,6 +39,9 @@ void bp__command_drop(bp__command *command) {
 
 bp_status bp__failure_tell(const bp__failure *failure, const bp__device *device) {
     char more[64] = "";
+    if (failure->status != BP_E_DEVICE) { /* of a check: later results are not affected by it */
+        return bp__fail(failure->status, "%s", failure->error);
+    }
     if (failure->more > 0) {
         snprintf(more, sizeof more, "; %llu later command%s failed too", (unsigned long long)failure->more,
                  failure->more == 1 ? "" : "s");
@@ -58,9 +68,30 @@ static void note_failure(bp_queue *queue, const bp__command *command) {
         failure->more++;
         return;
     }
-    *failure = (bp__failure){.is_set = true, .code = command->code};
+    *failure = (bp__failure){.is_set = true, .status = BP_E_DEVICE, .code = command->code};
     bp__copy_text(failure->run, sizeof failure->run, command->run);
     bp__copy_text(failure->error, sizeof failure->error, name);
+}
+
+/* Examines the result of a command that has ended, and notes what its check says. */
+static void note_check(bp_queue *queue, bp__command *command) {
+    bp__failure *failure = &queue->failure;
+    bp__held_error held;
+    if (!command->check) {
+        return;
+    }
+    bp__error_hold(&held);
+    const bp_status status = check_result(command, command->state == BP_EVENT_DONE);
+    if (command->state == BP_EVENT_DONE && status != BP_OK) {
+        if (failure->is_set) {
+            failure->more++;
+        } else {
+            *failure = (bp__failure){.is_set = true, .status = status};
+            bp__copy_text(failure->run, sizeof failure->run, command->run);
+            bp__copy_text(failure->error, sizeof failure->error, bp_last_error());
+        }
+    }
+    bp__error_return(&held);
 }
 
 /* ---- The list of a queue ---- */
@@ -71,6 +102,7 @@ static void end_first(bp_queue *queue) {
     if (command->state == BP_EVENT_FAILED) {
         note_failure(queue, command);
     }
+    note_check(queue, command);
     if (queue->failure.is_set) {
         command->failure = queue->failure; /* events tell the failure of a command before them, too */
     }
@@ -88,6 +120,9 @@ static void end_first(bp_queue *queue) {
 
 void bp__commands_look(bp_queue *queue) {
     const bp_runtime *runtime = queue->device->runtime;
+    if (bp__queue_captures(queue)) {
+        return; /* a question for an event could end the capture */
+    }
     while (queue->first) {
         bp__command *first = queue->first;
         first->state = runtime->event_state(first->event, &first->code);
@@ -132,24 +167,53 @@ static bp_status end_now(bp_queue *queue, void *event, void *staging) {
     return bp__fail_memory(sizeof(bp__command), "a command of a queue");
 }
 
+/* Makes a command, which takes the event. NULL without memory. */
+static bp__command *make(const bp_queue *queue, void *event, const char *run, int references) {
+    bp__command *made = bp__alloc_zero(1, sizeof *made);
+    if (made) {
+        atomic_init(&made->references, references);
+        made->device = queue->device;
+        made->event = event;
+        bp__copy_text(made->run, sizeof made->run, run);
+    }
+    return made;
+}
+
 bp_status bp__command_add(bp_queue *queue, void *event, const char *run, void *staging, size_t staged,
                           bp__command **command) {
-    bp__command *made = bp__alloc_zero(1, sizeof *made);
+    if (bp__queue_captures(queue)) { /* it runs in launches of the graph only */
+        queue->device->runtime->event_release(event);
+        return BP_OK;
+    }
+    bp__command *made = make(queue, event, run, command ? 2 : 1);
     if (command) {
-        *command = NULL;
+        *command = made;
     }
     if (!made) {
         return end_now(queue, event, staging);
     }
-    atomic_init(&made->references, command ? 2 : 1);
-    made->device = queue->device;
-    made->event = event;
     made->staging = staging;
     made->staged = staged;
-    bp__copy_text(made->run, sizeof made->run, run);
-    if (command) {
-        *command = made;
+    append(queue, made);
+    return BP_OK;
+}
+
+bp_status bp__command_add_checked(bp_queue *queue, void *event, const char *run, bp_status (*check)(void *, int),
+                                  void *user) {
+    const bp_status refused = bp__queue_refuse_capture(queue, "the check of a result");
+    if (refused != BP_OK) {
+        bp__graph_note_failure(queue);
+        queue->device->runtime->event_release(event);
+        (void)check(user, 0);
+        return refused;
     }
+    bp__command *made = make(queue, event, run, 1);
+    if (!made) {
+        (void)check(user, 0);
+        return end_now(queue, event, NULL);
+    }
+    made->check = check;
+    made->checked = user;
     append(queue, made);
     return BP_OK;
 }
@@ -158,6 +222,9 @@ bp_status bp__command_mark(bp_queue *queue, const char *run, bp__command **comma
     void *event = NULL;
     if (command) {
         *command = NULL;
+    }
+    if (bp__queue_captures(queue)) {
+        return command ? bp__queue_refuse_capture(queue, run) : BP_OK;
     }
     BP__TRY(queue->device->runtime->wait(queue->handle, 0, NULL, &event));
     return bp__command_add(queue, event, run, NULL, 0, command);

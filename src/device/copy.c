@@ -1,7 +1,8 @@
 /* copy.c - copies tensors between the host and devices (bp_copy).
  *
  * A copy within a device, or between it and the host, is one command of the runtime, or several if it has more than
- * BP_TRANSFER_MAX_NDIM dimensions. A copy between two devices passes through memory of the host, in pieces. Elements of
+ * BP_TRANSFER_MAX_NDIM dimensions. So is a copy between two devices of a runtime that can make it; another one passes
+ * through memory of the host, in pieces. Elements of
  * the host that are spread in short runs are gathered first, or spread at the end, where the call waits anyway.
  */
 #include "device/private.h"
@@ -72,6 +73,15 @@ static bool step(const bp__copy_layout *layout, int outer, int64_t *index, bp_tr
     return false;
 }
 
+/* Enqueues one command of a copy; the source may be on another device of the runtime. */
+static bp_status enqueue_one(const copy *c, bp_queue *queue, const bp_transfer *transfer, const char *run,
+                             void *staging) {
+    if (c->dst_device && c->src_device && c->dst_device != c->src_device) {
+        return bp__queue_transfer_peer(queue, transfer, c->src_device, run);
+    }
+    return bp__queue_transfer(queue, transfer, run, staging, staging ? c->bytes : 0, NULL);
+}
+
 /* Enqueues a copy between two tensors; one is on the queue's device. With `now`, waits for its end. `staging`
  * is freed after the last command. */
 static bp_status enqueue(const copy *c, bp_queue *queue, bool now, void *staging) {
@@ -88,7 +98,7 @@ static bp_status enqueue(const copy *c, bp_queue *queue, bool now, void *staging
         current = transfer;
         more = step(&layout, outer, index, &transfer);
         if (more) {
-            status = bp__queue_transfer(queue, &current, run, NULL, 0, NULL);
+            status = enqueue_one(c, queue, &current, run, NULL);
         }
     } while (more && status == BP_OK);
     if (status != BP_OK) { /* the commands before still use the memory */
@@ -98,7 +108,7 @@ static bp_status enqueue(const copy *c, bp_queue *queue, bool now, void *staging
         bp__error_return(&held);
         bp__free(staging);
     } else if (!now) {
-        status = bp__queue_transfer(queue, &current, run, staging, staging ? c->bytes : 0, NULL);
+        status = enqueue_one(c, queue, &current, run, staging);
     }
     pthread_mutex_unlock(&queue->run);
     if (status == BP_OK && now) {
@@ -230,6 +240,29 @@ static bp_status relay(const copy *c, bp_queue *to, bp_queue *from) {
     return BP_OK;
 }
 
+/* Copies from device to device on the destination's queue, behind the work of the source's queue, which waits for the
+ * end. */
+static bp_status copy_peer(const copy *c, bp_queue *to, bp_queue *from) {
+    BP__TRY(bp__queue_follow(to, from));
+    bp_status status = enqueue(c, to, false, NULL);
+    return status == BP_OK ? bp__queue_follow(from, to) : status;
+}
+
+/* Copies between two devices: directly if the runtime can. */
+static bp_status copy_between(const copy *c, bp_queue *to, bp_queue *from) {
+    const bp_runtime *runtime = to->device->runtime;
+    if (runtime == from->device->runtime && BP__RUNTIME_HAS(runtime, copy_peer)) {
+        bp__held_error held;
+        bp__error_hold(&held);
+        const bp_status status = copy_peer(c, to, from);
+        if (status != BP_E_UNSUPPORTED) {
+            return bp__error_finish(&held, status);
+        }
+        bp__error_return(&held);
+    }
+    return relay(c, to, from);
+}
+
 /* ---- Checks ---- */
 
 static bp_status check(copy *c) {
@@ -307,7 +340,7 @@ bp_status bp_copy(DLTensor *dst, const DLTensor *src, bp_queue *queue) {
     if (c.dst_device && c.src_device && c.dst_device != c.src_device) {
         BP__TRY(queue_on(c.dst_device, queue, &to));
         BP__TRY(queue_on(c.src_device, queue, &from));
-        return relay(&c, to, from);
+        return copy_between(&c, to, from);
     }
     BP__TRY(queue_on(c.dst_device ? c.dst_device : c.src_device, queue, &to));
     if (c.dst_device == c.src_device) {

@@ -93,7 +93,7 @@ static bp_event_state state_of(bp_event *event, bp__failure *failure) {
     } else if (state == BP_EVENT_FAILED) {
         int lost = 0;
         const char *name = runtime->error_name(code, &lost);
-        *failure = (bp__failure){.is_set = true, .code = code};
+        *failure = (bp__failure){.is_set = true, .status = BP_E_DEVICE, .code = code};
         bp__copy_text(failure->run, sizeof failure->run, command->run);
         bp__copy_text(failure->error, sizeof failure->error, name ? name : "unknown error");
     }
@@ -158,7 +158,7 @@ bp_status bp__queue_after(bp_queue *queue, bp_event *const *events, size_t count
     for (size_t i = 0; i < count; i++) {
         BP__TRY(check_event(events[i]));
     }
-    bp_status status = BP_OK;
+    bp_status status = count > 0 ? bp__queue_refuse_capture(queue, "the wait for an event") : BP_OK;
     pthread_mutex_lock(&queue->run);
     for (size_t i = 0; i < count && status == BP_OK; i++) {
         status = wait_for_one(queue, events[i]);
@@ -173,11 +173,34 @@ bp_status bp_event_wait(bp_queue *queue, bp_event *event) {
     return bp__queue_after(queue, &event, 1);
 }
 
+bp_status bp__queue_follow(bp_queue *later, bp_queue *earlier) {
+    bp_event *mark;
+    if (later == earlier) {
+        return BP_OK;
+    }
+    BP__TRY(bp_event_record(&mark, earlier));
+    bp_status status = bp__queue_after(later, &mark, 1);
+    bp_event_release(mark);
+    return status;
+}
+
 /* ---- Times ---- */
+
+/* Reads the time between the ends of two events from the runtime. */
+static bp_status read_elapsed(const bp_runtime *runtime, void *from, void *to, int64_t *ns) {
+    int64_t start, begin, end;
+    if (BP__RUNTIME_HAS(runtime, event_elapsed)) {
+        return runtime->event_elapsed(from, to, ns);
+    }
+    BP__TRY(runtime->event_times(from, &start, &begin));
+    BP__TRY(runtime->event_times(to, &start, &end));
+    *ns = end - begin;
+    return BP_OK;
+}
 
 bp_status bp_event_elapsed(bp_event *from, bp_event *to, int64_t *ns) {
     BP__UNCANCELLED;
-    int64_t start, begin, end;
+    int64_t between;
     bp__failure failure;
     bp_event *const both[] = {from, to};
     if (!ns) {
@@ -208,13 +231,11 @@ bp_status bp_event_elapsed(bp_event *from, bp_event *to, int64_t *ns) {
                             i ? "to" : "from");
         }
     }
-    const bp_runtime *runtime = from->device->runtime;
-    bp_status status = runtime->event_times(from->command->event, &start, &begin);
-    status = status == BP_OK ? runtime->event_times(to->command->event, &start, &end) : status;
+    const bp_status status = read_elapsed(from->device->runtime, from->command->event, to->command->event, &between);
     if (status != BP_OK) { /* the runtime has no host to set a message with */
         return bp__fail(status, "bp_event_elapsed: the driver of device %s tells no times", from->device->info.id);
     }
-    *ns = end - begin;
+    *ns = between;
     return BP_OK;
 }
 

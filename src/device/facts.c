@@ -7,10 +7,10 @@
 #include <string.h>
 
 const char *const bp__device_can_names[] = {"f64",          "f16",     "map",        "time", "share-host",
-                                            "out-of-order", "compile", "atomics-64", "cpu"};
+                                            "out-of-order", "compile", "atomics-64", "cpu",  "addresses"};
 _Static_assert(sizeof bp__device_can_names / sizeof *bp__device_can_names == BP__DEVICE_CAN_COUNT,
                "a name for each bit of bp_device_info.can");
-_Static_assert(BP_DEVICE_IS_CPU == 1u << (BP__DEVICE_CAN_COUNT - 1), "the bits are in the order of their names");
+_Static_assert(BP_DEVICE_HAS_ADDRESSES == 1u << (BP__DEVICE_CAN_COUNT - 1), "the bits are in the order of their names");
 
 #define IF_TEXT(what) what
 #define IF_U32(what)

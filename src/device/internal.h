@@ -22,6 +22,8 @@ void bp__device_use_host(const bp_host *(*host)(void));
 /* Returns the facts of a device that is ready or recorded, and of the host; NULL if there is none with this place. The
  * first call may look for devices in a child process. Valid until bp_reset(). */
 const bp_device_info *bp__device_facts(int32_t place);
+/* Returns whether memory of the device, or of the host, has addresses. False if there is no such place. */
+bool bp__device_has_addresses(int32_t place);
 /* Returns BP_OK if a plan can be made and run there. Opens nothing. Errors: BP_E_DEVICE (the sentence names the device
  * and the reason), BP_E_FORKED. */
 bp_status bp__device_check(int32_t place);
@@ -39,6 +41,9 @@ uint64_t bp__device_epoch(void);
 /* Sets *queue to `given` if it is a queue of the device, or for NULL to the thread's. It is borrowed from the program
  * or the thread. Errors: BP_E_ARGUMENT (a queue of another device), BP_E_DEVICE, BP_E_FORKED, BP_E_NO_MEMORY. */
 bp_status bp__queue_for(int32_t place, bp_queue *given, bp_queue **queue);
+/* Fails if the calling thread's queue for the device is being captured: making a plan would disturb the capture. Opens
+ * nothing. */
+bp_status bp__queue_may_prepare(int32_t place);
 /* Returns what the runtime made in queue_open(). */
 void *bp__queue_runtime(bp_queue *queue);
 /* Locks the queue for the calling thread, so that runs of two threads do not interleave, and notes what runs, for
@@ -48,6 +53,9 @@ void bp__queue_end(bp_queue *queue);
 /* Notes that a run was enqueued. Takes the event of its last command, also if it fails; the failure of the command is
  * reported at the next wait. Errors: BP_E_NO_MEMORY (the command has ended then). */
 bp_status bp__queue_enqueued(bp_queue *queue, void *event);
+/* As above, with a check of the result: see bp_host.enqueued_checked. */
+bp_status bp__queue_enqueued_checked(bp_queue *queue, void *event, bp_status (*check)(void *user, int ended),
+                                     void *user);
 /* Makes later commands of the queue wait for events. Errors: as for bp_event_wait(). */
 bp_status bp__queue_after(bp_queue *queue, bp_event *const *events, size_t count);
 

@@ -395,6 +395,11 @@ const bp_device_info *bp__device_facts(int32_t place) {
     return state == BP_DEVICE_READY || state == BP_DEVICE_RECORDED ? &device->info : NULL;
 }
 
+bool bp__device_has_addresses(int32_t place) {
+    const bp__device *device = place == 0 ? NULL : bp__device_at_place(place);
+    return place == 0 || (device && (device->info.can & BP_DEVICE_HAS_ADDRESSES));
+}
+
 bp_status bp__device_check(int32_t place) {
     bp__device *device;
     BP__TRY(bp__device_named_by_place(place, &device));

@@ -65,6 +65,7 @@ bp_status bp_unmap(bp_view *view, const DLTensor *tensor, bp_queue *queue) {
     if (!view->tensor.data) {
         return bp__fail(BP_E_ARGUMENT, "bp_unmap: the view is not one of bp_map(), or was unmapped before");
     }
+    BP__TRY(bp__queue_refuse_capture(queue, "bp_unmap"));
     pthread_mutex_lock(&queue->run);
     bp_status status =
         device->runtime->unmap(queue->handle, &start, (char *)view->tensor.data - before_first(tensor, &start), &event);

@@ -127,11 +127,19 @@ static bp__block *remove_unused(bp__device *device, uint64_t keep) {
 
 /* ---- Without the mutex ---- */
 
+/* Gives memory back to where it came from: the program's allocator changes only while there is none. */
+static void release_memory(const bp__device *device, const bp__block *block) {
+    if (device->allocator.release) {
+        device->allocator.release(device->allocator.user, block->base, (size_t)block->size);
+    } else {
+        device->runtime->release(atomic_load_explicit(&device->handle, memory_order_acquire), block->base);
+    }
+}
+
 static void release_all(bp__device *device, bp__block *blocks) {
-    void *handle = atomic_load_explicit(&device->handle, memory_order_acquire);
     while (blocks) {
         bp__block *next = blocks->next;
-        device->runtime->release(handle, blocks->base);
+        release_memory(device, blocks);
         bp__free(blocks);
         blocks = next;
     }
@@ -162,14 +170,37 @@ static bool reserve(bp__device *device, uint64_t bytes) {
     return fits;
 }
 
-/* Allocates a block from the driver. */
-static bp_status allocate(bp__device *device, uint64_t bytes, bp__block *block) {
+/* Takes memory of the program's allocator for commands of the queue; NULL: of any queue, so that it must be free now.
+ */
+static bp_status allocate_of_program(bp__device *device, const bp_queue *queue, uint64_t bytes, void **base) {
+    bp_queue *first = (bp_queue *)(uintptr_t)queue;
+    bp__command *mark = NULL;
+    if (!queue) {
+        BP__TRY(bp__thread_queue(device, &first));
+    }
+    void *native = device->runtime->queue_native(first->handle);
+    *base = device->allocator.allocate(device->allocator.user, (size_t)bytes, native);
+    if (!*base) {
+        return bp__fail(BP_E_NO_MEMORY, "the program's allocator has none");
+    }
+    bp_status status = queue ? BP_OK : bp__command_mark(first, "an allocation", &mark);
+    status = status == BP_OK && mark ? bp__command_wait(mark, -1, NULL) : status;
+    bp__command_drop(mark);
+    if (status != BP_OK) {
+        device->allocator.release(device->allocator.user, *base, (size_t)bytes);
+    }
+    return status;
+}
+
+/* Allocates a block from the driver, or from the program's allocator. */
+static bp_status allocate(bp__device *device, const bp_queue *queue, uint64_t bytes, bp__block *block) {
     if (!reserve(device, bytes)) {
         return bp__fail(BP_E_NO_MEMORY,
                         limit_of(device) == most_of(device) ? "the limit is reached" : "its memory is used");
     }
     void *handle = atomic_load_explicit(&device->handle, memory_order_acquire);
-    bp_status status = device->runtime->allocate(handle, (size_t)bytes, &block->base);
+    bp_status status = device->allocator.allocate ? allocate_of_program(device, queue, bytes, &block->base)
+                                                  : device->runtime->allocate(handle, (size_t)bytes, &block->base);
     pthread_mutex_lock(&device->mutex);
     if (status == BP_OK) {
         device->pool.allocations++;
@@ -181,16 +212,16 @@ static bp_status allocate(bp__device *device, uint64_t bytes, bp__block *block) 
 }
 
 /* Tries again after all unused blocks were freed, also those that commands still use, after these. */
-static bp_status allocate_again(bp__device *device, uint64_t bytes, bp__block *block) {
+static bp_status allocate_again(bp__device *device, const bp_queue *queue, uint64_t bytes, bp__block *block) {
     trim(device, 0);
-    bp_status status = allocate(device, bytes, block);
+    bp_status status = allocate(device, queue, bytes, block);
     pthread_mutex_lock(&device->mutex);
     const bool more = device->pool.unused > 0;
     pthread_mutex_unlock(&device->mutex);
     if (status == BP_E_NO_MEMORY && more) {
         BP__TRY(bp__device_quiesce(device));
         trim(device, 0);
-        status = allocate(device, bytes, block);
+        status = allocate(device, queue, bytes, block);
     }
     return status;
 }
@@ -234,9 +265,9 @@ bp_status bp__pool_take(bp__device *device, const bp_queue *queue, uint64_t size
     }
     made->class = class;
     made->size = bytes;
-    bp_status status = allocate(device, bytes, made);
+    bp_status status = allocate(device, queue, bytes, made);
     if (status == BP_E_NO_MEMORY) {
-        status = allocate_again(device, bytes, made);
+        status = allocate_again(device, queue, bytes, made);
     }
     if (status == BP_E_NO_MEMORY) {
         status = fail_memory(device, size);
@@ -271,7 +302,10 @@ void bp__pool_close(bp__device *device) {
         release_all(device, device->pool.first[class]);
         device->pool.first[class] = device->pool.last[class] = NULL;
     }
+    release_all(device, device->withheld);
+    device->withheld = NULL;
     device->pool = (bp__pool){.used = 0};
+    device->allocator = (bp_device_allocator){.allocate = NULL};
 }
 
 /* ---- Public ---- */
@@ -332,4 +366,27 @@ bp_status bp_device_set_memory_limit(int32_t place, uint64_t bytes) {
         trim(device, limit > used ? limit - used : 0);
     }
     return BP_OK;
+}
+
+bp_status bp_device_use_allocator(int32_t place, const bp_device_allocator *allocator) {
+    BP__UNCANCELLED;
+    bp__device *device;
+    if (allocator && (!allocator->allocate || !allocator->release)) {
+        return bp__fail(BP_E_ARGUMENT, "bp_device_use_allocator: function '%s' of the allocator is NULL",
+                        allocator->allocate ? "release" : "allocate");
+    }
+    BP__TRY(bp__device_ready(place, &device));
+    trim(device, 0);
+    pthread_mutex_lock(&device->mutex);
+    const uint64_t used = device->pool.used, cached = device->pool.cached;
+    if (used + cached == 0) {
+        device->allocator = allocator ? *allocator : (bp_device_allocator){.allocate = NULL};
+    }
+    pthread_mutex_unlock(&device->mutex);
+    return used + cached == 0 ? BP_OK
+                              : bp__fail(BP_E_BUSY,
+                                         "bp_device_use_allocator: device %s has %" PRIu64
+                                         " bytes of tensors and workspaces, and %" PRIu64
+                                         " that commands may still use; free them and call bp_device_wait() first",
+                                         device->info.id, used, cached);
 }

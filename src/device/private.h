@@ -49,7 +49,7 @@ const bp_host *bp__device_host(void);
 
 /* Names of the bits of `can`, in their order. */
 extern const char *const bp__device_can_names[];
-#define BP__DEVICE_CAN_COUNT 9
+#define BP__DEVICE_CAN_COUNT 10
 
 /* Makes all texts "". */
 void bp__facts_empty(bp_device_info *info);
@@ -58,6 +58,10 @@ void bp__facts_write(bp__text *text, const bp_device_info *info, const bp_device
 /* Reads the value of one fact; unknown names are ignored. Returns false if it is wrong or out of memory. Texts are
  * interned. */
 bool bp__facts_read(bp_device_info *info, const char *name, const char *value);
+
+/* Returns whether a runtime has a member that older ones lack, and it is set. */
+#define BP__RUNTIME_HAS(runtime, member)                                                                               \
+    ((runtime)->struct_size >= offsetof(bp_runtime, member) + sizeof(runtime)->member && (runtime)->member != 0)
 
 /* ---- The list (list.c) ---- */
 
@@ -83,8 +87,9 @@ typedef struct bp__pool {
 #define BP__RUN_TEXT 80
 typedef struct bp__failure {
     bool is_set;
+    bp_status status; /* BP_E_DEVICE, or of a check of the result, whose message is `error` */
     char run[BP__RUN_TEXT];
-    char error[64];
+    char error[192];
     int64_t code;
     uint64_t more;
 } bp__failure;
@@ -103,6 +108,9 @@ struct bp__device {
     pthread_mutex_t wrapping; /* held while a queue of the program is wrapped; before `mutex` */
     pthread_mutex_t mutex;
     bp__pool pool;
+    bp_device_allocator allocator; /* of the program; allocate is NULL: the runtime's memory */
+    bp_graph *captured;  /* of the queue that is being captured; NULL: none, or the program captures one itself */
+    bp__block *withheld; /* freed while the program captured a queue itself: its graph may use them */
     bp_queue *queues;    /* open ones, also those that are held no more and still have work */
     bp__failure failure; /* of queues that were closed */
 };
@@ -163,7 +171,9 @@ struct bp__command {
     void *staging; /* freed when the command has ended */
     size_t staged; /* its bytes */
     uint64_t serial;
-    bp_event_state state; /* from here on under the mutex of the queue */
+    bp_status (*check)(void *user, int ended); /* of the result; NULL: none, or it was called */
+    void *checked;                             /* its argument */
+    bp_event_state state;                      /* from here on under the mutex of the queue */
     int64_t code;
     bp__failure failure; /* of it, or of an earlier command since a wait */
     char run[BP__RUN_TEXT];
@@ -174,14 +184,15 @@ struct bp_queue {
     void *handle; /* what queue_open() made */
     void *native; /* the program's queue; NULL: ours */
     uint32_t flags;
-    uint64_t number;         /* among all queues of the process */
-    atomic_int users;        /* the program, threads, events */
-    bp_queue *next;          /* of the device */
-    pthread_mutex_t run;     /* recursive */
-    bool uncovered;          /* under `run`: a provider may have enqueued commands, and no event of them is known */
-    int depth;               /* under `run`: begun runs */
-    char text[BP__RUN_TEXT]; /* under `run`: the current one */
-    bp__block *taken;        /* under `run`: workspaces */
+    uint64_t number;           /* among all queues of the process */
+    atomic_int users;          /* the program, threads, events */
+    bp_queue *next;            /* of the device */
+    pthread_mutex_t run;       /* recursive */
+    bool uncovered;            /* under `run`: a provider may have enqueued commands, and no event of them is known */
+    int depth;                 /* under `run`: begun runs */
+    char text[BP__RUN_TEXT];   /* under `run`: the current one */
+    bp__block *taken;          /* under `run`: workspaces */
+    _Atomic(bp_graph *) graph; /* of the capture that was begun; written under `run` and the device's mutex */
     pthread_mutex_t mutex;
     bp__command *first, *last; /* commands that are not known to have ended */
     uint64_t pending, look_at; /* their number, and that at which they are examined next */
@@ -194,6 +205,9 @@ struct bp_queue {
  * *command (may be NULL) gets a reference. */
 bp_status bp__command_add(bp_queue *queue, void *event, const char *run, void *staging, size_t staged,
                           bp__command **command);
+/* As above, with a check of the result (bp_host.enqueued_checked), which is called also if this fails. */
+bp_status bp__command_add_checked(bp_queue *queue, void *event, const char *run, bp_status (*check)(void *, int),
+                                  void *user);
 void bp__command_drop(bp__command *command);
 /* Enqueues a mark at the end of the work so far. */
 bp_status bp__command_mark(bp_queue *queue, const char *run, bp__command **command);
@@ -227,8 +241,31 @@ bp_status bp__queue_transfer_now(bp_queue *queue, const bp_transfer *transfer, c
 bp_status bp__queue_transfer(bp_queue *queue, const bp_transfer *transfer, const char *run, void *staging,
                              size_t staged, bp__command **command);
 
+/* Enqueues a copy from another device of the runtime. Errors: BP_E_UNSUPPORTED (these devices cannot). */
+bp_status bp__queue_transfer_peer(bp_queue *queue, const bp_transfer *transfer, const bp__device *source,
+                                  const char *run);
+
+/* Makes later commands of one queue wait for the commands that the other one has. */
+bp_status bp__queue_follow(bp_queue *later, bp_queue *earlier);
+
 /* Returns whether bytes of the host may be copied for a write, so that it need not be awaited. */
 bool bp__queue_may_stage(bp_queue *queue, uint64_t size);
+
+/* ---- Captures (graph.c) ---- */
+
+/* Returns whether the queue is being captured, by this library or the program. */
+bool bp__queue_captures(const bp_queue *queue);
+/* Returns whether one of the device's queues is. The caller holds the device's mutex. */
+bool bp__device_captures(const bp__device *device);
+/* Fails if the queue is being captured. `what` is for the message. */
+bp_status bp__queue_refuse_capture(const bp_queue *queue, const char *what);
+/* Notes that an operation failed after it had enqueued commands. */
+void bp__graph_note_failure(bp_queue *queue);
+/* Take a workspace for commands of a captured queue, and give it back: returns false if the queue is not captured. */
+bp_status bp__graph_take(bp_queue *queue, uint64_t size, bp__block **block);
+bool bp__graph_give(bp_queue *queue, bp__block *block);
+/* Keeps a freed block while a queue of the device is captured. Returns false if there is none. */
+bool bp__graph_keep(bp__device *device, bp__block *block);
 
 /* ---- The queues of threads (thread.c) ---- */
 
@@ -248,7 +285,8 @@ struct bp__block {
     int class;
 };
 
-/* Takes a block for commands of the queue; NULL: of any queue. */
+/* Takes a block for commands of the queue; NULL: of any queue. A new block of the program's allocator is then awaited
+ * in the calling thread. */
 bp_status bp__pool_take(bp__device *device, const bp_queue *queue, uint64_t size, bp__block **block);
 void bp__pool_give(bp__device *device, bp__block *block, const bp_queue *queue);
 void bp__pool_drop(bp__device *device, bp__block *block); /* gives a block back to the driver, not to the pool */

@@ -154,6 +154,7 @@ static bp__command *last_of(bp_queue *queue) {
 /* Waits for the commands that the queue has now. */
 static bp_status wait_for(bp_queue *queue) {
     char what[96];
+    BP__TRY(bp__queue_refuse_capture(queue, "the wait for a queue"));
     bp__command *last = last_of(queue);
     if (!last) {
         return BP_OK;
@@ -286,12 +287,13 @@ bp_status bp_queue_new(bp_queue **queue, int32_t place, uint32_t flags) {
     return BP_OK;
 }
 
-/* Returns the object of a queue that was wrapped before, with a further user, or NULL. */
-static bp_queue *find_wrapped(bp__device *device, const void *native) {
+/* Returns the object of a queue that was wrapped before, with a further user, or NULL. The library's own queues have no
+ * handle of the program, as the queue 0 has none; the flag tells them apart. */
+static bp_queue *find_wrapped(bp__device *device, const void *native, uint32_t flags) {
     bp_queue *found = NULL;
     pthread_mutex_lock(&device->mutex);
     for (bp_queue *each = device->queues; each && !found; each = each->next) {
-        if (each->native == native) {
+        if (each->native == native && (each->flags & BP_QUEUE_NATIVE_ZERO) == flags) {
             bp__queue_hold(each);
             found = each;
         }
@@ -304,13 +306,16 @@ bp_status bp_queue_wrap(bp_queue **queue, int32_t place, void *native) {
     BP__UNCANCELLED;
     bp__device *device;
     BP__TRY(check_out(queue, "bp_queue_wrap"));
-    if (!native) {
-        return bp__fail(BP_E_ARGUMENT, "bp_queue_wrap: argument 'native' is NULL");
-    }
     BP__TRY(bp__device_ready(place, &device));
+    const bp_runtime *runtime = device->runtime;
+    const uint32_t flags = native ? 0 : BP_QUEUE_NATIVE_ZERO;
+    if (!native && !(BP__RUNTIME_HAS(runtime, queue_flags) && (runtime->queue_flags & flags))) {
+        return bp__fail(BP_E_ARGUMENT, "bp_queue_wrap: argument 'native' is NULL, which is no queue of %s",
+                        runtime->name);
+    }
     pthread_mutex_lock(&device->wrapping); /* so that two threads do not make two objects of one queue */
-    *queue = find_wrapped(device, native);
-    bp_status status = *queue ? BP_OK : bp__queue_open(device, 0, native, queue);
+    *queue = find_wrapped(device, native, flags);
+    bp_status status = *queue ? BP_OK : bp__queue_open(device, flags, native, queue);
     pthread_mutex_unlock(&device->wrapping);
     if (status == BP_OK) {
         lend();

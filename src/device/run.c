@@ -38,6 +38,7 @@ static void cover(bp_queue *queue) {
     bp__held_error held;
     if (queue->uncovered) {
         queue->uncovered = false;
+        bp__graph_note_failure(queue);
         bp__error_hold(&held);
         (void)bp__command_mark(queue, queue->text, NULL); /* without memory, it has waited */
         bp__error_return(&held);
@@ -59,10 +60,20 @@ bp_status bp__queue_enqueued(bp_queue *queue, void *event) {
     return status;
 }
 
+bp_status bp__queue_enqueued_checked(bp_queue *queue, void *event, bp_status (*check)(void *user, int ended),
+                                     void *user) {
+    pthread_mutex_lock(&queue->run);
+    queue->uncovered = false;
+    bp_status status = bp__command_add_checked(queue, event, queue->text, check, user);
+    pthread_mutex_unlock(&queue->run);
+    return status;
+}
+
 bp_status bp__queue_take(bp_queue *queue, size_t size, bp_operand *block) {
     bp__block *taken;
     *block = (bp_operand){NULL, 0};
-    BP__TRY(bp__pool_take(queue->device, queue, size, &taken));
+    BP__TRY(bp__queue_captures(queue) ? bp__graph_take(queue, size, &taken)
+                                      : bp__pool_take(queue->device, queue, size, &taken));
     pthread_mutex_lock(&queue->run);
     taken->next = queue->taken;
     queue->taken = taken;
@@ -83,7 +94,7 @@ void bp__queue_give(bp_queue *queue, const bp_operand *block) {
             link = &(*link)->next;
         }
     }
-    if (given) {
+    if (given && !bp__graph_give(queue, given)) {
         bp__pool_give(queue->device, given, queue);
     }
     pthread_mutex_unlock(&queue->run);
@@ -96,12 +107,23 @@ bp_status bp__queue_transfer(bp_queue *queue, const bp_transfer *transfer, const
         *command = NULL;
     }
     pthread_mutex_lock(&queue->run);
-    bp_status status = queue->device->runtime->copy(queue->handle, transfer, &event);
+    bp_status status = command || staging ? bp__queue_refuse_capture(queue, run) : BP_OK;
+    status = status == BP_OK ? queue->device->runtime->copy(queue->handle, transfer, &event) : status;
     if (status == BP_OK) {
         status = bp__command_add(queue, event, run, staging, staged, command);
     } else {
         bp__free(staging);
     }
+    pthread_mutex_unlock(&queue->run);
+    return status;
+}
+
+bp_status bp__queue_transfer_peer(bp_queue *queue, const bp_transfer *transfer, const bp__device *source,
+                                  const char *run) {
+    void *event = NULL, *handle = atomic_load_explicit(&source->handle, memory_order_acquire);
+    pthread_mutex_lock(&queue->run);
+    bp_status status = queue->device->runtime->copy_peer(queue->handle, transfer, handle, &event);
+    status = status == BP_OK ? bp__command_add(queue, event, run, NULL, 0, NULL) : status;
     pthread_mutex_unlock(&queue->run);
     return status;
 }
@@ -128,6 +150,7 @@ bool bp__queue_may_stage(bp_queue *queue, uint64_t size) {
 bp_status bp__queue_read(bp_queue *queue, void *to, const bp_operand *from, size_t size) {
     const bp_transfer transfer = {.kind = BP_TRANSFER_READ, .dst = {to, 0}, .src = *from, .run = size};
     BP__TRY(bp__queue_usable(queue));
+    BP__TRY(bp__queue_refuse_capture(queue, "a copy to the host"));
     return size > 0 ? bp__queue_transfer_now(queue, &transfer, "a copy to the host") : bp__queue_finish(queue);
 }
 

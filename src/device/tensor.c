@@ -9,13 +9,44 @@
 
 /* ---- Allocation ---- */
 
+/* A queue on which others use the memory of a tensor. */
+typedef struct tensor_use {
+    struct tensor_use *next;
+    bp_queue *queue; /* held */
+} tensor_use;
+
 typedef struct owned_tensor {
     DLManagedTensorVersioned managed;
     bp__device *device;
     bp__block *block;     /* NULL: no elements */
-    atomic_bool exported; /* others than this library use the memory */
+    atomic_bool exported; /* others than this library use the memory, on unknown queues */
+    tensor_use *uses;     /* under the device's mutex */
     int64_t dims[];       /* shape, then strides */
 } owned_tensor;
+
+/* Enqueues marks behind the work of others that uses the memory, so that the pool waits for it. Returns whether it is
+ * certain that it will. */
+static bool mark_uses(owned_tensor *owned) {
+    bool marked = true;
+    bp__held_error held;
+    bp__error_hold(&held);
+    for (tensor_use *each = owned->block ? owned->uses : NULL; each; each = each->next) {
+        pthread_mutex_lock(&each->queue->run);
+        marked = bp__command_mark(each->queue, "the use of memory by others", NULL) == BP_OK && marked;
+        pthread_mutex_unlock(&each->queue->run);
+    }
+    bp__error_return(&held);
+    return marked;
+}
+
+static void end_uses(owned_tensor *owned) {
+    while (owned->uses) {
+        tensor_use *next = owned->uses->next;
+        bp__queue_drop(owned->uses->queue);
+        bp__free(owned->uses);
+        owned->uses = next;
+    }
+}
 
 /* In a child of fork the block belongs to the parent's driver; what is freed is memory of this process. */
 static void delete_tensor(DLManagedTensorVersioned *managed) {
@@ -24,13 +55,17 @@ static void delete_tensor(DLManagedTensorVersioned *managed) {
     }
     owned_tensor *owned = managed->manager_ctx;
     if (!bp__device_is(owned->device, BP_DEVICE_FORKED)) {
-        if (owned->block && atomic_load_explicit(&owned->exported, memory_order_acquire)) {
-            bp__pool_drop(owned->device, owned->block);
-        } else if (owned->block) {
+        const bool known = mark_uses(owned) && !atomic_load_explicit(&owned->exported, memory_order_acquire);
+        if (owned->block && bp__graph_keep(owned->device, owned->block)) {
+            owned->block = NULL;
+        } else if (owned->block && known) {
             bp__pool_give(owned->device, owned->block, NULL);
+        } else if (owned->block) {
+            bp__pool_drop(owned->device, owned->block);
         }
         atomic_fetch_sub_explicit(&bp__device_objects, 1, memory_order_relaxed);
     }
+    end_uses(owned);
     bp__free(owned);
 }
 
@@ -100,6 +135,47 @@ bp_status bp_tensor_export(DLManagedTensorVersioned *tensor) {
     }
     if (tensor->deleter == delete_tensor) {
         atomic_store_explicit(&((owned_tensor *)tensor->manager_ctx)->exported, true, memory_order_release);
+    }
+    return BP_OK;
+}
+
+/* Adds a queue to the list unless it is there. Returns whether it was added. Under the device's mutex. */
+static bool add_use(owned_tensor *owned, tensor_use *use) {
+    for (const tensor_use *each = owned->uses; each; each = each->next) {
+        if (each->queue == use->queue) {
+            return false;
+        }
+    }
+    bp__queue_hold(use->queue);
+    use->next = owned->uses;
+    owned->uses = use;
+    return true;
+}
+
+bp_status bp_tensor_use(DLManagedTensorVersioned *tensor, bp_queue *queue) {
+    BP__UNCANCELLED;
+    if (!tensor) {
+        return bp__fail(BP_E_ARGUMENT, "bp_tensor_use: argument 'tensor' is NULL");
+    }
+    BP__TRY(bp__queue_usable(queue));
+    if (tensor->deleter != delete_tensor) {
+        return BP_OK;
+    }
+    owned_tensor *owned = tensor->manager_ctx;
+    if (queue->device != owned->device) {
+        return bp__fail(BP_E_ARGUMENT, "bp_tensor_use: the queue is on device %s, the tensor on %s",
+                        queue->device->info.id, owned->device->info.id);
+    }
+    tensor_use *use = bp__alloc_zero(1, sizeof *use);
+    if (!use) {
+        return bp__fail_memory(sizeof *use, "the use of a tensor");
+    }
+    use->queue = queue;
+    pthread_mutex_lock(&owned->device->mutex);
+    const bool added = add_use(owned, use);
+    pthread_mutex_unlock(&owned->device->mutex);
+    if (!added) {
+        bp__free(use);
     }
     return BP_OK;
 }

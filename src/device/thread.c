@@ -178,6 +178,17 @@ bp_status bp__queue_for(int32_t place, bp_queue *given, bp_queue **queue) {
     return bp__thread_queue(device, queue);
 }
 
+bp_status bp__queue_may_prepare(int32_t place) {
+    for (int i = 0; i < mine.count; i++) {
+        const entry *each = &mine.entries[i];
+        const bp_queue *queue = each->chosen ? each->chosen : each->own;
+        if (each->device->info.place == place && queue && !bp__device_is(queue->device, BP_DEVICE_FORKED)) {
+            return bp__queue_refuse_capture(queue, "the making of a plan");
+        }
+    }
+    return BP_OK;
+}
+
 /* ---- bp_reset and fork ---- */
 
 void bp__threads_forget(void) {

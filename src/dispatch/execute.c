@@ -2,6 +2,7 @@
 #include "dispatch/addresses.h"
 #include "dispatch/needs.h"
 #include "base/uncancelled.h"
+#include "device/internal.h"
 
 #include "machine/internal.h"
 #include "tensor/internal.h"

@@ -317,8 +317,11 @@ static bp_status try_choice(bp_plan **plan, const bp__choice *choice, const bp_p
 }
 
 static bp_status try_once(bp_plan **plan, const bp_problem *problem, bp__failures *failures, bool *again) {
-    bp__choice *choice = bp__alloc(sizeof *choice); /* large: not on the stack */
     *again = false;
+    if (problem->place != 0) {
+        BP__TRY(bp__queue_may_prepare(problem->place));
+    }
+    bp__choice *choice = bp__alloc(sizeof *choice); /* large: not on the stack */
     if (!choice) {
         return bp__fail_memory(sizeof *choice, "a choice");
     }

@@ -79,6 +79,7 @@ const bp_host *bp__host(void) {
             .remember_bytes = bp__blob_remember,
             .open_named = bp__library_open_named,
             .threads_start_error = bp__threads_start_error,
+            .enqueued_checked = bp__queue_enqueued_checked,
         };
         bp_machine(&machine);
         atomic_store_explicit(&host_ready, true, memory_order_release);

@@ -23,6 +23,7 @@ typedef struct transferred {
     bp_prepared base; /* must be first: the interface of dispatch */
     bp_prepared *inner;
     int32_t place;
+    bool has_addresses; /* of the device: bases may be in the middle of a block */
     int inputs, count;
     int first; /* operands before this one are in host memory already */
     described operand[];
@@ -58,7 +59,7 @@ static void describe_operands(transferred *t, const bp_problem *problem) {
 
 /* A span of device memory, and its copy. */
 typedef struct staged {
-    void *base;
+    void *base; /* NULL: low and high are addresses */
     uint64_t low, high;
     void *block; /* of host memory */
     char *copy;
@@ -85,26 +86,44 @@ static bool has_elements(const described *d, const bp_operand *operand) {
     return operand->base && d->low < d->high;
 }
 
+/* Returns where an operand begins: addresses of one block may have several bases, so they are compared as numbers. */
+static bp_operand position_of(const transferred *t, const bp_operand *operand) {
+    return t->has_addresses ? (bp_operand){NULL, (uint64_t)(uintptr_t)bp_operand_address(operand)} : *operand;
+}
+
+/* Checks that the elements are within a block that has no addresses. */
+static bp_status check_span(const transferred *t, int i, const bp_operand *operand, const staged *span) {
+    size_t size;
+    if (t->has_addresses) {
+        return BP_OK;
+    }
+    BP__TRY(bp__device_block_size(t->place, span->base, &size));
+    if (span->low > span->high || span->high > size) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "operand %d begins at byte %llu of a block of %zu bytes; its elements would be outside of it",
+                        i, (unsigned long long)operand->offset, size);
+    }
+    return BP_OK;
+}
+
 static bp_status find_spans(const transferred *t, const bp_operand *operands, staged *list, int *count) {
     for (int i = t->first; i < t->count; i++) {
         const described *d = &t->operand[i];
-        size_t size;
         if (!has_elements(d, &operands[i])) {
             continue;
         }
-        BP__TRY(bp__device_block_size(t->place, operands[i].base, &size));
-        const staged span = {.base = operands[i].base,
-                             .low = operands[i].offset + (uint64_t)d->low,
-                             .high = operands[i].offset + (uint64_t)d->high};
-        if (span.low > span.high || span.high > size) {
-            return bp__fail(
-                BP_E_ARGUMENT,
-                "operand %d begins at byte %llu of a block of %zu bytes; its elements would be outside of it", i,
-                (unsigned long long)operands[i].offset, size);
-        }
+        const bp_operand first = position_of(t, &operands[i]);
+        const staged span = {
+            .base = first.base, .low = first.offset + (uint64_t)d->low, .high = first.offset + (uint64_t)d->high};
+        BP__TRY(check_span(t, i, &operands[i], &span));
         add_span(list, count, span);
     }
     return BP_OK;
+}
+
+/* Returns the beginning of a span for the runtime, which looks for the block of a base. */
+static bp_operand start_of(const staged *s) {
+    return s->base ? (bp_operand){s->base, s->low} : (bp_operand){(void *)(uintptr_t)s->low, 0};
 }
 
 static bp_status read_spans(bp_queue *queue, staged *list, int count) {
@@ -116,21 +135,23 @@ static bp_status read_spans(bp_queue *queue, staged *list, int count) {
             return bp__fail_memory(lead + size, "the copy of an operand (dispatch.transfer=allow)");
         }
         s->copy = (char *)s->block + lead;
-        BP__TRY(bp__queue_read(queue, s->copy, &(bp_operand){s->base, s->low}, size));
+        const bp_operand start = start_of(s);
+        BP__TRY(bp__queue_read(queue, s->copy, &start, size));
     }
     return BP_OK;
 }
 
 /* Returns the operand in host memory. */
-static bp_operand in_copy(const described *d, const bp_operand *operand, const staged *list) {
+static bp_operand in_copy(const transferred *t, const described *d, const bp_operand *operand, const staged *list) {
     if (!has_elements(d, operand)) {
         return (bp_operand){0};
     }
-    const uint64_t low = operand->offset + (uint64_t)d->low;
-    while (list->base != operand->base || low < list->low || low >= list->high) {
+    const bp_operand first = position_of(t, operand);
+    const uint64_t low = first.offset + (uint64_t)d->low;
+    while (list->base != first.base || low < list->low || low >= list->high) {
         list++;
     }
-    return (bp_operand){list->copy, operand->offset - list->low};
+    return (bp_operand){list->copy, first.offset - list->low};
 }
 
 /* Writes the elements of an output that has gaps. Sets *enqueued if the copy may still read host memory. */
@@ -207,7 +228,7 @@ static bp_status run_on_copies(const transferred *t, bp_queue *queue, const bp_o
     BP__TRY(find_spans(t, operands, list, count));
     BP__TRY(read_spans(queue, list, *count));
     for (int i = 0; i < t->count; i++) {
-        local[i] = i < t->first ? operands[i] : in_copy(&t->operand[i], &operands[i], list);
+        local[i] = i < t->first ? operands[i] : in_copy(t, &t->operand[i], &operands[i], list);
     }
     BP__TRY(run_inner(t, local, exec));
     return write_outputs(t, queue, operands, local);
@@ -240,6 +261,7 @@ bp_status bp__prepare_transferred(const bp_problem *problem, bp_prepared *inner,
         .struct_size = sizeof(bp_prepared), .enqueue = enqueue_transferred, .destroy = destroy_transferred};
     t->inner = inner;
     t->place = problem->place;
+    t->has_addresses = bp__device_has_addresses(problem->place);
     t->inputs = bp__input_count((bp_op)problem->op);
     t->count = count;
     t->first = bp__family_of(problem)->host_inputs;

@@ -2,7 +2,7 @@
  *
  * Each queue has a thread that runs its commands after random delays. Memory is filled with garbage when it is
  * allocated and released. */
-#include "fake_parts.h"
+#include "fake_queues.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -11,52 +11,14 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { WAITS_MOST = 32 };
-
-typedef struct fake_block {
-    struct fake_block *next;
-    const fake_device *device;
-    uint8_t *bytes;
-    size_t size;
-    int pending; /* commands that use it */
-} fake_block;
-
-typedef struct fake_event {
-    int references;
-    const fake_device *device;
-    bp_event_state state;
-    int64_t code, start_ns, end_ns;
-} fake_event;
-
-typedef enum task_kind { TASK_MARK, TASK_COPY, TASK_ADD } task_kind;
-
-typedef struct fake_task {
-    struct fake_task *next;
-    task_kind kind;
-    bp_transfer transfer;
-    size_t count;
-    uint8_t value;
-    int wait_count;
-    fake_event *waits[WAITS_MOST];
-    fake_event *event;
-} fake_task;
-
-typedef struct fake_queue {
-    fake_device *device;
-    pthread_t thread;
-    fake_task *first, *last;
-    bool ending, failed, of_program;
-    int users;
-} fake_queue;
-
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards everything */
+pthread_mutex_t fake_mutex = PTHREAD_MUTEX_INITIALIZER; /* guards everything */
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static fake_block *blocks;
 
 /* Threads of the parent may have used them at the moment of the fork; a driver that is first opened in the child would
  * have its own. */
 static void after_fork(void) {
-    mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    fake_mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 }
 
@@ -71,10 +33,10 @@ static int64_t now(void) {
 }
 
 void fake_open_gate(bool open) {
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&fake_mutex);
     fake_control.closed = !open;
     pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&fake_mutex);
 }
 
 /* ---- Memory ---- */
@@ -93,10 +55,10 @@ bp_status fake_allocate(void *device, size_t size, void **base) {
     }
     memset(bytes, 0xA5, size);
     *made = (fake_block){.device = device, .bytes = bytes, .size = size};
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&fake_mutex);
     made->next = blocks;
     blocks = made;
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&fake_mutex);
     fake_control.blocks++;
     fake_control.bytes += (long long)size;
     *base = made->device->addresses ? (void *)bytes : (void *)made;
@@ -115,25 +77,25 @@ static fake_block *block_of(const void *base) {
 }
 
 const uint8_t *fake_bytes_of(void *base) {
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&fake_mutex);
     const fake_block *block = block_of(base);
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&fake_mutex);
     return block ? block->bytes : NULL;
 }
 
 bp_status fake_size(void *device, void *base, size_t *size) {
     (void)device;
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&fake_mutex);
     const fake_block *block = block_of(base);
     *size = block ? block->size : 0;
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&fake_mutex);
     return block ? BP_OK : fake_host->fail(BP_E_ARGUMENT, "no such memory");
 }
 
 void fake_release(void *device, void *base) {
     fake_check_process("release in a child");
     (void)device;
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&fake_mutex);
     fake_block *block = block_of(base);
     for (fake_block **link = &blocks; block && *link; link = &(*link)->next) {
         if (*link == block) {
@@ -146,7 +108,7 @@ void fake_release(void *device, void *base) {
     } else if (block->pending > 0) {
         fake_violate("released memory that a command uses");
     }
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&fake_mutex);
     if (block) {
         fake_control.blocks--;
         fake_control.bytes -= (long long)block->size;
@@ -154,6 +116,30 @@ void fake_release(void *device, void *base) {
         free(block->bytes);
         free(block);
     }
+}
+
+void *fake_device_of(void *base) {
+    pthread_mutex_lock(&fake_mutex);
+    const fake_block *block = block_of(base);
+    pthread_mutex_unlock(&fake_mutex);
+    return block ? (void *)(uintptr_t)block->device : NULL;
+}
+
+int fake_pending_of(void *base) {
+    pthread_mutex_lock(&fake_mutex);
+    const fake_block *block = block_of(base);
+    const int pending = block ? block->pending : 0;
+    pthread_mutex_unlock(&fake_mutex);
+    return pending;
+}
+
+void *fake_allocate_block(void *device, size_t size) {
+    void *base = NULL;
+    return fake_allocate(device, size, &base) == BP_OK ? base : NULL;
+}
+
+void fake_release_block(void *base) {
+    fake_release(NULL, base);
 }
 
 /* ---- Events ---- */
@@ -169,7 +155,7 @@ static fake_event *new_event(const fake_device *device) {
 }
 
 /* Under the mutex. */
-static void drop_event(fake_event *event) {
+void fake_drop_event(fake_event *event) {
     if (--event->references == 0) {
         fake_control.events--;
         free(event);
@@ -178,18 +164,19 @@ static void drop_event(fake_event *event) {
 
 void fake_event_release(void *event) {
     fake_check_process("event_release in a child");
-    pthread_mutex_lock(&mutex);
-    drop_event(event);
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_lock(&fake_mutex);
+    fake_drop_event(event);
+    pthread_mutex_unlock(&fake_mutex);
 }
 
 bp_event_state fake_event_state(void *opaque, int64_t *code) {
     const fake_event *event = opaque;
     fake_check_process("event_state in a child");
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&fake_mutex);
+    fake_check_question(event);
     const bp_event_state state = event->state;
     *code = event->code;
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&fake_mutex);
     return state;
 }
 
@@ -205,32 +192,45 @@ bp_event_state fake_event_sync(void *opaque, int64_t timeout_ns, int64_t *code) 
         until.tv_nsec %= 1000000000;
     }
     int error = 0;
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&fake_mutex);
+    fake_check_question(event);
     while (event->state == BP_EVENT_PENDING && error != ETIMEDOUT) {
-        error =
-            timeout_ns >= 0 ? pthread_cond_timedwait(&changed, &mutex, &until) : pthread_cond_wait(&changed, &mutex);
+        error = timeout_ns >= 0 ? pthread_cond_timedwait(&changed, &fake_mutex, &until)
+                                : pthread_cond_wait(&changed, &fake_mutex);
     }
     const bp_event_state state = event->state;
     *code = event->code;
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&fake_mutex);
     return state;
 }
 
 bp_status fake_event_times(void *opaque, int64_t *start_ns, int64_t *end_ns) {
     const fake_event *event = opaque;
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&fake_mutex);
     *start_ns = event->start_ns;
     *end_ns = event->end_ns;
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&fake_mutex);
+    return BP_OK;
+}
+
+bp_status fake_event_elapsed(void *from, void *to, int64_t *ns) {
+    const fake_event *begin = from, *end = to;
+    pthread_mutex_lock(&fake_mutex);
+    if (begin->state == BP_EVENT_PENDING || end->state == BP_EVENT_PENDING || begin->device != end->device) {
+        fake_violate("the time between events that are not reached, or of two devices");
+    }
+    *ns = end->end_ns - begin->end_ns;
+    pthread_mutex_unlock(&fake_mutex);
+    fake_control.elapsed++;
     return BP_OK;
 }
 
 bp_status fake_event_wrap(void *device, void *native, void **event) {
     fake_event *wrapped = native;
     (void)device;
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&fake_mutex);
     wrapped->references++;
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&fake_mutex);
     *event = wrapped;
     return BP_OK;
 }
@@ -266,7 +266,7 @@ static void run_copy(const bp_transfer *t, uint64_t dst, uint64_t src, int dim) 
     }
 }
 
-static void use(const fake_task *task, int change) {
+void fake_use(const fake_task *task, int change) {
     const bp_operand *operands[] = {&task->transfer.dst, &task->transfer.src};
     for (int i = 0; i < 2; i++) {
         fake_block *block = operands[i]->base ? block_of(operands[i]->base) : NULL;
@@ -320,15 +320,15 @@ static void end_task(fake_queue *queue, fake_task *task, int64_t code) {
     if (!queue->first) {
         queue->last = NULL;
     }
-    use(task, -1);
+    fake_use(task, -1);
     queue->failed = queue->failed || code != 0;
     task->event->state = code ? BP_EVENT_FAILED : BP_EVENT_DONE;
     task->event->code = code;
     task->event->end_ns = now();
     for (int i = 0; i < task->wait_count; i++) {
-        drop_event(task->waits[i]);
+        fake_drop_event(task->waits[i]);
     }
-    drop_event(task->event);
+    fake_drop_event(task->event);
     fake_control.commands++;
     free(task);
     pthread_cond_broadcast(&changed);
@@ -337,21 +337,21 @@ static void end_task(fake_queue *queue, fake_task *task, int64_t code) {
 static void *work(void *opaque) {
     fake_queue *queue = opaque;
     unsigned seed = (unsigned)(uintptr_t)queue;
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&fake_mutex);
     for (;;) {
         fake_task *task = queue->first;
         if (!task && queue->ending) {
             break; /* its device may be closed already */
         }
         if (!task || (!queue->device->lost && (fake_control.closed || !may_begin(task)))) {
-            pthread_cond_wait(&changed, &mutex);
+            pthread_cond_wait(&changed, &fake_mutex);
             continue;
         }
         const int delay = fake_control.longest_delay_us;
         if (delay > 0) {
-            pthread_mutex_unlock(&mutex);
+            pthread_mutex_unlock(&fake_mutex);
             usleep((unsigned)rand_r(&seed) % (unsigned)delay);
-            pthread_mutex_lock(&mutex);
+            pthread_mutex_lock(&fake_mutex);
         }
         task->event->start_ns = now();
         const int64_t code = code_for(queue, task);
@@ -361,7 +361,7 @@ static void *work(void *opaque) {
         end_task(queue, task, code);
     }
     const bool last = --queue->users == 0;
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&fake_mutex);
     if (last) {
         free(queue);
     }
@@ -384,11 +384,11 @@ static fake_queue *new_queue(fake_device *device) {
 }
 
 static void end_queue(fake_queue *queue) {
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&fake_mutex);
     queue->ending = true;
     const bool last = --queue->users == 0;
     pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&fake_mutex);
     if (last) {
         free(queue);
     }
@@ -408,8 +408,14 @@ void fake_free_native_queue(void *native) {
 }
 
 bp_status fake_queue_open(void *device, uint32_t flags, void *native, void **queue) {
-    (void)flags;
+    fake_device *on = device;
     fake_check_process("queue_open in a child");
+    if (flags & BP_QUEUE_NATIVE_ZERO) {
+        pthread_mutex_lock(&fake_mutex);
+        on->zero = on->zero ? on->zero : fake_native_queue(device);
+        native = on->zero;
+        pthread_mutex_unlock(&fake_mutex);
+    }
     *queue = native ? native : new_queue(device);
     return *queue ? BP_OK : fake_host->fail(BP_E_NO_MEMORY, "no memory for a queue");
 }
@@ -422,7 +428,7 @@ void fake_queue_close(void *queue) {
 }
 
 void *fake_queue_native(void *queue) {
-    return queue;
+    return queue == ((fake_queue *)queue)->device->zero ? NULL : queue;
 }
 
 /* ---- Commands ---- */
@@ -432,13 +438,14 @@ static void check_operands(const fake_queue *queue, const fake_task *task) {
     const bp_operand *operands[] = {&task->transfer.dst, &task->transfer.src};
     for (int i = 0; i < 2; i++) {
         const fake_block *block = operands[i]->base ? block_of(operands[i]->base) : NULL;
-        if (block && block->device != queue->device) {
+        const fake_device *right = i == 1 && task->source ? task->source : queue->device;
+        if (block && block->device != right) {
             fake_violate("a command with memory of another device");
         }
     }
 }
 
-static bp_status enqueue(fake_queue *queue, fake_task *filled, void **event) {
+bp_status fake_enqueue(fake_queue *queue, const fake_task *filled, void **event) {
     fake_check_process("a command in a child");
     fake_task *task = malloc(sizeof *task);
     fake_event *made = task ? new_event(queue->device) : NULL;
@@ -449,17 +456,20 @@ static bp_status enqueue(fake_queue *queue, fake_task *filled, void **event) {
     *task = *filled;
     task->next = NULL;
     task->event = made;
-    pthread_mutex_lock(&mutex);
-    if (queue->last) {
+    made->queue = queue;
+    pthread_mutex_lock(&fake_mutex);
+    if (queue->capture) {
+        fake_note_task(queue, task);
+    } else if (queue->last) {
         queue->last->next = task;
+        queue->last = task;
     } else {
-        queue->first = task;
+        queue->first = queue->last = task;
     }
-    queue->last = task;
-    use(task, 1);
+    fake_use(task, 1);
     check_operands(queue, task);
     pthread_cond_broadcast(&changed);
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&fake_mutex);
     *event = made;
     return BP_OK;
 }
@@ -475,7 +485,7 @@ bp_status fake_copy(void *queue, const bp_transfer *transfer, void **event) {
     if (transfer->kind == BP_TRANSFER_WRITE) {
         task.transfer.src = transfer->src;
     }
-    return enqueue(queue, &task, event);
+    return fake_enqueue(queue, &task, event);
 }
 
 bp_status fake_wait(void *opaque, int count, void *const *events, void **event) {
@@ -484,7 +494,7 @@ bp_status fake_wait(void *opaque, int count, void *const *events, void **event) 
     if (count > WAITS_MOST) {
         return fake_host->fail(BP_E_INTERNAL, "too many events");
     }
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&fake_mutex);
     bool foreign = false;
     for (int i = 0; i < count; i++) {
         task.waits[i] = events[i];
@@ -496,30 +506,43 @@ bp_status fake_wait(void *opaque, int count, void *const *events, void **event) 
         }
         foreign = false;
     }
-    pthread_mutex_unlock(&mutex);
-    return foreign ? fake_host->fail(BP_E_UNSUPPORTED, "an event of another device") : enqueue(queue, &task, event);
+    pthread_mutex_unlock(&fake_mutex);
+    return foreign ? fake_host->fail(BP_E_UNSUPPORTED, "an event of another device")
+                   : fake_enqueue(queue, &task, event);
+}
+
+bp_status fake_copy_peer(void *queue, const bp_transfer *transfer, void *source, void **event) {
+    fake_task task = {.kind = TASK_COPY, .transfer = *transfer, .source = source};
+    if (fake_control.refuse_peers) {
+        return fake_host->fail(BP_E_UNSUPPORTED, "the devices are not peers");
+    }
+    if (transfer->kind != BP_TRANSFER_DEVICE) {
+        fake_violate("a copy between devices with memory of the host");
+    }
+    fake_control.peer_copies++;
+    return fake_enqueue(queue, &task, event);
 }
 
 void *fake_add(void *queue, void *base, uint64_t offset, size_t count, uint8_t value) {
     fake_task task = {.kind = TASK_ADD, .transfer.dst = {base, offset}, .count = count, .value = value};
     void *event = NULL;
-    return enqueue(queue, &task, &event) == BP_OK ? event : NULL;
+    return fake_enqueue(queue, &task, &event) == BP_OK ? event : NULL;
 }
 
 bp_status fake_map(void *queue, const bp_operand *start, size_t size, uint32_t flags, void **address) {
     (void)queue, (void)flags;
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&fake_mutex);
     *address = place_of(start, false, 0, size);
-    pthread_mutex_unlock(&mutex);
+    pthread_mutex_unlock(&fake_mutex);
     return *address ? BP_OK : fake_host->fail(BP_E_ARGUMENT, "no such memory");
 }
 
 bp_status fake_unmap(void *queue, const bp_operand *start, void *address, void **event) {
     fake_task task = {.kind = TASK_MARK};
-    pthread_mutex_lock(&mutex);
+    pthread_mutex_lock(&fake_mutex);
     if (place_of(start, false, 0, 1) != address) {
         fake_violate("unmapped another address than was mapped");
     }
-    pthread_mutex_unlock(&mutex);
-    return enqueue(queue, &task, event);
+    pthread_mutex_unlock(&fake_mutex);
+    return fake_enqueue(queue, &task, event);
 }

@@ -20,9 +20,17 @@ pid_t fake_opener;
 fake_controls fake_control = {.fail_with = FAKE_FAULT,
                               .add = fake_add,
                               .bytes_of = fake_bytes_of,
+                              .release_event = fake_event_release,
+                              .device_of = fake_device_of,
+                              .pending_of = fake_pending_of,
+                              .allocate = fake_allocate_block,
+                              .release = fake_release_block,
                               .native_queue = fake_native_queue,
                               .free_native_queue = fake_free_native_queue,
-                              .open_gate = fake_open_gate};
+                              .open_gate = fake_open_gate,
+                              .capture_begin = fake_capture_begin,
+                              .capture_end = fake_capture_end,
+                              .graph_release = fake_graph_release};
 
 void fake_violate(const char *what) {
     if (atomic_fetch_add(&fake_control.violations, 1) == 0) {
@@ -107,7 +115,6 @@ static int count_devices(void *state) {
 
 static bp_status describe(void *state, int index, bp_device_info *info) {
     static char names[8][64], extensions[5000];
-    (void)state;
     if (!*extensions) {
         for (int i = 0; strlen(extensions) < 4500; i++) {
             snprintf(extensions + strlen(extensions), 32, "%sfake_extension_%d", i ? " " : "", i);
@@ -120,7 +127,8 @@ static bp_status describe(void *state, int index, bp_device_info *info) {
     info->version = "3.0";
     info->extensions = extensions;
     info->uuid = index == 1 ? "0123-fake" : "";
-    info->can = BP_DEVICE_CAN_F64 | BP_DEVICE_CAN_MAP | BP_DEVICE_CAN_TIME | (index == 1 ? BP_DEVICE_CAN_F16 : 0);
+    info->can = BP_DEVICE_CAN_F64 | BP_DEVICE_CAN_MAP | BP_DEVICE_CAN_TIME | (index == 1 ? BP_DEVICE_CAN_F16 : 0) |
+                (((fake_state *)state)->addresses ? BP_DEVICE_HAS_ADDRESSES : 0);
     info->units = 4;
     info->arch = index == 1 ? "fake_90" : NULL;
     info->capability = 900;
@@ -151,12 +159,35 @@ static bp_status device_open(void *state, int index, void *context, void **devic
 static void device_close(void *device) {
     fake_check_process("device_close in a child");
     fake_control.devices--;
+    if (((fake_device *)device)->zero) {
+        fake_free_native_queue(((fake_device *)device)->zero);
+    }
     free(device);
 }
 
 static void *device_context(void *device) {
     (void)device;
     return (void *)0x1000;
+}
+
+/* ---- Memory of the host ---- */
+
+static bp_status host_allocate(void *device, size_t size, void **address) {
+    fake_check_process("host_allocate in a child");
+    (void)device;
+    *address = aligned_alloc(64, (size + 63) / 64 * 64);
+    if (!*address) {
+        return fake_host->fail(BP_E_NO_MEMORY, "no memory of the host");
+    }
+    fake_control.pinned++;
+    return BP_OK;
+}
+
+static void host_release(void *device, void *address) {
+    fake_check_process("host_release in a child");
+    (void)device;
+    fake_control.pinned--;
+    free(address);
 }
 
 static const char *error_name(int64_t code, int *lost) {
@@ -172,7 +203,7 @@ static const char *error_name(int64_t code, int *lost) {
 #ifndef FAKE_SIZE
 #define FAKE_SIZE sizeof(bp_runtime)
 #endif
-#define DESCRIBE(NAME, TYPE, OPEN)                                                                                     \
+#define DESCRIBE(NAME, TYPE, OPEN, ...)                                                                                \
     {                                                                                                                  \
         .abi = BP_PROVIDER_ABI, .struct_size = FAKE_SIZE, .name = NAME, .version = "1",                                \
         .description = "threads that look like devices", .device_type = TYPE, .open = OPEN, .close = close_runtime,    \
@@ -182,9 +213,15 @@ static const char *error_name(int64_t code, int *lost) {
         .copy = fake_copy, .wait = fake_wait, .map = fake_map, .unmap = fake_unmap, .event_state = fake_event_state,   \
         .event_sync = fake_event_sync, .event_times = fake_event_times, .event_wrap = fake_event_wrap,                 \
         .event_release = fake_event_release, .error_name = error_name,                                                 \
-        .depends = "FAKE_DEVICES FAKE_FOLDER /etc/hostname",                                                           \
+        .depends = "FAKE_DEVICES FAKE_FOLDER /etc/hostname", __VA_ARGS__                                               \
     }
 
-static const bp_runtime fake = DESCRIBE("fake", kDLVulkan, open_fake), other = DESCRIBE("other", kDLROCM, open_other);
+/* "fake" has none of the members that a runtime may lack, "other" has all. */
+static const bp_runtime fake = DESCRIBE("fake", kDLVulkan, open_fake, .queue_flags = 0);
+static const bp_runtime other =
+    DESCRIBE("other", kDLROCM, open_other, .queue_flags = BP_QUEUE_NATIVE_ZERO, .event_elapsed = fake_event_elapsed,
+             .host_allocate = host_allocate, .host_release = host_release, .copy_peer = fake_copy_peer,
+             .queue_state = fake_queue_state, .capture_begin = fake_capture_begin, .capture_end = fake_capture_end,
+             .graph_launch = fake_graph_launch, .graph_release = fake_graph_release);
 
 BP_RUNTIMES_DEFINE = {&fake, &other, NULL};

@@ -2,7 +2,7 @@
 set(device_fakes ${CMAKE_CURRENT_BINARY_DIR}/device-fakes)
 function(add_device_fake name folder)
     add_library(device_fake_${name} MODULE ${CMAKE_CURRENT_LIST_DIR}/fake_runtime.c
-        ${CMAKE_CURRENT_LIST_DIR}/fake_queues.c)
+        ${CMAKE_CURRENT_LIST_DIR}/fake_queues.c ${CMAKE_CURRENT_LIST_DIR}/fake_capture.c)
     target_include_directories(device_fake_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include)
     target_link_libraries(device_fake_${name} PRIVATE backplane_flags)
     target_compile_definitions(device_fake_${name} PRIVATE ${ARGN})

@@ -52,9 +52,9 @@ int stop_devices(void **state) {
         return -1;
     }
     const fake_controls *f = fake();
-    if (f->blocks || f->queues || f->events || f->devices || f->opened) {
-        fprintf(stderr, "left: %d blocks, %d queues, %d events, %d devices\n", f->blocks, f->queues, f->events,
-                f->devices);
+    if (f->blocks || f->queues || f->events || f->devices || f->opened || f->pinned || f->graphs) {
+        fprintf(stderr, "left: %d blocks, %d queues, %d events, %d devices, %d pinned blocks, %d graphs\n", f->blocks,
+                f->queues, f->events, f->devices, f->pinned, f->graphs);
         return -1;
     }
     return 0;
@@ -69,6 +69,8 @@ int begin(void **state) {
     f->chain = false;
     f->refuse_copies = false;
     f->refuse_foreign = false;
+    f->refuse_peers = false;
+    f->refuse_captures = false;
     f->memory = 0;
     f->violations = 0;
     f->open_gate(true);

@@ -305,43 +305,6 @@ static void test_time_limits(void **state) {
     bp_queue_release(queue);
 }
 
-static void test_elapsed_time(void **state) {
-    (void)state;
-    bp_queue *queue, *plain = new_queue("fake"), *elsewhere;
-    bp_event *from, *to, *untimed, *foreign;
-    int64_t ns = -1;
-    DLManagedTensorVersioned *tensor = new_bytes("fake", 100);
-    assert_ok(bp_queue_new(&queue, place_of("fake"), BP_QUEUE_TIMED));
-    assert_ok(bp_queue_new(&elsewhere, place_of("fake:1"), BP_QUEUE_TIMED));
-    assert_ok(bp_event_record(&from, queue));
-    assert_ok(bp_event_sync(from, -1));
-    fake()->open_gate(false);
-    assert_ok(add_bytes(queue, &tensor->dl_tensor, 7, "x"));
-    assert_ok(bp_event_record(&to, queue));
-    assert_ok(bp_event_record(&untimed, plain));
-    assert_ok(bp_event_record(&foreign, elsewhere));
-    assert_fails(bp_event_elapsed(from, to, &ns), BP_E_BUSY, "'to' is not reached");
-    usleep(10000);
-    fake()->open_gate(true);
-    assert_ok(bp_queue_wait(queue));
-    assert_ok(bp_event_elapsed(from, to, &ns));
-    assert_true(ns >= 10000000);
-    assert_ok(bp_event_elapsed(to, to, &ns));
-    assert_true(ns == 0);
-    assert_fails(bp_event_elapsed(untimed, to, &ns), BP_E_UNSUPPORTED, "'from'");
-    assert_fails(bp_event_elapsed(from, foreign, &ns), BP_E_ARGUMENT, "two devices");
-    assert_fails(bp_event_elapsed(NULL, to, &ns), BP_E_ARGUMENT, "NULL");
-    assert_fails(bp_event_elapsed(from, to, NULL), BP_E_ARGUMENT, "NULL");
-    bp_event_release(from);
-    bp_event_release(to);
-    bp_event_release(untimed);
-    bp_event_release(foreign);
-    bp_queue_release(queue);
-    bp_queue_release(plain);
-    bp_queue_release(elsewhere);
-    free_tensor(tensor);
-}
-
 static void test_events_of_the_program(void **state) {
     (void)state;
     bp_queue *queue = new_queue("fake");
@@ -582,7 +545,6 @@ int main(void) {
         TEST(test_events_order_devices),
         TEST(test_waits_for_failed_events),
         TEST(test_time_limits),
-        TEST(test_elapsed_time),
         TEST(test_events_of_the_program),
         TEST(test_wrapped_queues),
         TEST(test_queues_of_threads),
