@@ -78,9 +78,9 @@ static void check_library(const bp_problem *problem, const bp__candidate *candid
  */
 static void check_threads(const bp_problem *problem, const bp__candidate *candidate, bp_verdict *verdict) {
     const bp__family *family = bp__family_of(problem);
-    const bool apart = bp__candidate_has_threads(candidate) && verdict->threads != 1;
-    if (verdict->reason == BP_REASON_ACCEPTED && apart && family->runs_with_native &&
-        family->runs_with_native(problem)) {
+    const bool with_native = family->runs_with_native && family->runs_with_native(problem);
+    if (with_native && verdict->reason == BP_REASON_ACCEPTED && verdict->threads != 1 &&
+        bp__candidate_has_threads(candidate)) {
         bp__verdict_refuse(verdict, BP_REASON_THREADS,
                            "other parts of this call run on native's threads, with which its threads would compete");
     }

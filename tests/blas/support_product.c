@@ -142,27 +142,26 @@ static void *data_of(const operand *x) {
     return x->array.view.tensor.data;
 }
 
-/* Asks for the offers, and again if a plan tells that the library computes the problem in another way than offered. */
-static void ask(test_offers *offers, void *instance, const bp_problem *problem) {
-    bp_prepared *prepared;
-    test_offers_ask(offers, test_provider, instance, problem);
-    for (int i = test_offers_next(offers, -1); i >= 0; i = test_offers_next(offers, i)) {
-        const bp_status status = test_offers_plan(offers, i, problem, &prepared);
-        if (status == BP_OK) {
-            prepared->destroy(prepared);
-        } else if (status == BP_E_UNSUPPORTED) {
-            test_offers_free(offers);
-            test_offers_ask(offers, test_provider, instance, problem);
-            return;
-        }
+/* Makes the plan. If it tells that the library computes the problem in another way than offered, asks for the offers
+ * again. */
+static bp_status plan_offer(void *instance, const test_offers *offers, int index, const bp_problem *problem,
+                            bp_prepared **prepared) {
+    test_offers again;
+    bp_status status = test_offers_plan(offers, index, problem, prepared);
+    if (status == BP_E_UNSUPPORTED) {
+        test_offers_ask(&again, test_provider, instance, problem);
+        const int first = test_offers_next(&again, -1);
+        status = first < 0 ? status : test_offers_plan(&again, first, problem, prepared);
+        test_offers_free(&again);
     }
+    return status;
 }
 
-static void run_offer(trial *t, const test_offers *offers, int index) {
+static void run_offer(void *instance, trial *t, const test_offers *offers, int index) {
     const char *algorithm = offers->of[index].verdict.algorithm;
     bp_prepared *prepared = NULL;
     test_array_restore(&t->c.array, &t->fresh);
-    bp_status status = test_offers_plan(offers, index, &t->problem, &prepared);
+    bp_status status = plan_offer(instance, offers, index, &t->problem, &prepared);
     if (status != BP_OK) {
         fail_msg("plan of '%s': %s: %s", algorithm, bp_status_name(status), test_error);
     }
@@ -191,7 +190,7 @@ static void make_reference(reference_results *made, const test_product *p, const
 
 /* Runs an offer and checks it. The bound is k + 4 roundings; the reference allows k + 8 of them for real types,
  * and one hundredth more. */
-static void check_offer(const test_product *p, trial *t, const test_offers *offers, int index,
+static void check_offer(void *instance, const test_product *p, trial *t, const test_offers *offers, int index,
                         const reference_results *of) {
     char text[256];
     const double part = is_complex(p->dtype) ? 0.99 : (double)(p->k + 4) / (1.01 * (double)(p->k + 8));
@@ -199,7 +198,7 @@ static void check_offer(const test_product *p, trial *t, const test_offers *offe
              offers->of[index].verdict.algorithm, bp_dtype_name(p->dtype), (long)p->m, (long)p->n, (long)p->k,
              (int)p->a, (int)p->b, (int)p->c, p->conjugate_a, p->conjugate_b, p->alpha, p->beta, (long)p->batch[0],
              (long)p->batch[1]);
-    run_offer(t, offers, index);
+    run_offer(instance, t, offers, index);
     test_compare_results(of, part, text);
     test_array_check_gaps(&t->c.array, text);
 }
@@ -212,12 +211,12 @@ static int run_offers(void *instance, const test_product *p, const char *algorit
     int count = 0;
     make_trial(&t, p, 7);
     make_reference(&made, p, &t);
-    ask(&offers, instance, &t.problem);
+    test_offers_ask(&offers, test_provider, instance, &t.problem);
     *verdict = *test_offers_verdict(&offers);
     for (int i = test_offers_next(&offers, -1); i >= 0; i = test_offers_next(&offers, i)) {
         const char *own = offers.of[i].verdict.algorithm;
         if (!algorithm || strcmp(own, algorithm) == 0) {
-            check_offer(p, &t, &offers, i, &made);
+            check_offer(instance, p, &t, &offers, i, &made);
             count++;
         }
     }
@@ -254,7 +253,7 @@ size_t test_bits_of_product(void *instance, const test_product *p, unsigned seed
     size_t used = 0;
     int accepted = 0;
     make_trial(&t, p, seed);
-    ask(&offers, instance, &t.problem);
+    test_offers_ask(&offers, test_provider, instance, &t.problem);
     for (int i = test_offers_next(&offers, -1); i >= 0; i = test_offers_next(&offers, i)) {
         accepted++;
     }
@@ -262,7 +261,7 @@ size_t test_bits_of_product(void *instance, const test_product *p, unsigned seed
         fail_msg("refused: %s", test_offers_verdict(&offers)->text);
     }
     for (int i = test_offers_next(&offers, -1); i >= 0; i = test_offers_next(&offers, i)) {
-        run_offer(&t, &offers, i);
+        run_offer(instance, &t, &offers, i);
         used += copy_bits(p, &t, (char *)bits + used, size / (size_t)accepted);
     }
     test_offers_free(&offers);

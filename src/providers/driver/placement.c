@@ -13,7 +13,8 @@ enum { LISTS = 64, MOST_WORKERS = 127, MOST_THREADS = 512, ORIGINS = 64 };
 
 struct bp__workers {
     atomic_int caller; /* thread id; 0: not in use; SHARED: all callers */
-    int number;
+    atomic_int number;
+    atomic_flag busy; /* a thread reads or writes what follows. Others do without it: they do not wait */
     int count;
     int worker[MOST_WORKERS];
     atomic_int avoided; /* the processor that they must not use now; -1: none */
@@ -48,7 +49,7 @@ bp__workers *bp__workers_of(int number, bool shared) {
     const int caller = shared ? SHARED : own_id();
     for (int i = 0; i < LISTS; i++) {
         const int used = atomic_load_explicit(&lists[i].caller, memory_order_acquire);
-        if (used == caller && lists[i].number == number) {
+        if (used == caller && atomic_load_explicit(&lists[i].number, memory_order_relaxed) == number) {
             return &lists[i];
         }
     }
@@ -62,7 +63,7 @@ static bp__workers *take_list(int number, bool shared) {
         int used = atomic_load_explicit(&lists[i].caller, memory_order_relaxed);
         const bool is_free = used == 0 || (used != SHARED && !exists(used));
         if (is_free && atomic_compare_exchange_strong(&lists[i].caller, &used, caller)) {
-            lists[i].number = number;
+            atomic_store_explicit(&lists[i].number, number, memory_order_relaxed);
             lists[i].count = lists[i].before_count = 0;
             atomic_store_explicit(&lists[i].avoided, -1, memory_order_relaxed);
             return &lists[i];
@@ -99,14 +100,23 @@ static bool is_in(const int *threads, int count, int thread) {
     return false;
 }
 
+static bool begin(bp__workers *workers) {
+    return !atomic_flag_test_and_set_explicit(&workers->busy, memory_order_acquire);
+}
+
+static void end(bp__workers *workers) {
+    atomic_flag_clear_explicit(&workers->busy, memory_order_release);
+}
+
 bp__workers *bp__workers_expect(int number, bool shared) {
     if (number < 0 || number >= ORIGINS || atomic_load(&origins[number]) != OURS) {
         return NULL;
     }
     bp__workers *workers = bp__workers_of(number, shared);
     workers = workers ? workers : take_list(number, shared);
-    if (workers) {
+    if (workers && begin(workers)) {
         workers->before_count = list_threads(workers->before);
+        end(workers);
     }
     return workers;
 }
@@ -128,11 +138,10 @@ static void remove_ended(bp__workers *workers) {
     workers->count = left;
 }
 
-void bp__workers_find(bp__workers *workers, int expected) {
+/* Adds the threads that exist since `before`, if as many have started as expected. Otherwise others have started
+ * threads, too. */
+static void add_started(bp__workers *workers, int expected) {
     cpu_set_t of_caller;
-    if (!workers || workers->before_count == 0 || expected <= 0) {
-        return;
-    }
     int now[MOST_THREADS], found = 0, unbound = 0;
     const int count = list_threads(now);
     const bool known = count > 0 && sched_getaffinity(0, sizeof of_caller, &of_caller) == 0;
@@ -142,15 +151,25 @@ void bp__workers_find(bp__workers *workers, int expected) {
             unbound += is_unbound(now[found - 1], &of_caller);
         }
     }
-    workers->before_count = 0;
-    remove_ended(workers);
-    if (found != expected || unbound != found) { /* others have started threads too */
+    if (found != expected || unbound != found) {
         return;
     }
     for (int i = 0; i < found && workers->count < MOST_WORKERS; i++) {
         workers->worker[workers->count++] = now[i];
     }
     atomic_store_explicit(&workers->avoided, -1, memory_order_relaxed);
+}
+
+void bp__workers_find(bp__workers *workers, int expected) {
+    if (!workers || expected <= 0 || !begin(workers)) {
+        return;
+    }
+    if (workers->before_count > 0) {
+        remove_ended(workers);
+        add_started(workers, expected);
+        workers->before_count = 0;
+    }
+    end(workers);
 }
 
 /* ---- Affinity ---- */
@@ -169,13 +188,14 @@ static void move_workers(bp__workers *workers, int processor) {
 }
 
 void bp__workers_place(bp__workers *workers) {
-    if (!workers || workers->count == 0) {
-        return;
-    }
-    const int processor = sched_getcpu();
+    const int processor = workers ? sched_getcpu() : -1;
     if (processor < 0 || processor >= CPU_SETSIZE ||
-        atomic_exchange_explicit(&workers->avoided, processor, memory_order_relaxed) == processor) {
+        atomic_load_explicit(&workers->avoided, memory_order_relaxed) == processor || !begin(workers)) {
         return;
     }
-    move_workers(workers, processor);
+    if (workers->count > 0) {
+        atomic_store_explicit(&workers->avoided, processor, memory_order_relaxed);
+        move_workers(workers, processor);
+    }
+    end(workers);
 }
