@@ -187,17 +187,31 @@ static bool is_threaded(const bp__part *part) {
     return part->plan->verdict.threads != 1;
 }
 
-/* Returns what the changes between native's threads and another library's take; 0 if there are none. */
-static double change_ns(const bp__builder *b) {
-    double of_others = 0;
-    bool native = false;
-    for (int i = 0; i < b->part_count; i++) {
-        const bp__part *part = &b->parts[i];
-        const bool other = bp__candidate_has_threads(part->plan->candidate);
-        native |= is_threaded(part) && !other;
-        of_others += is_threaded(part) && other ? (double)part->runs : 0;
+/* Whether both parts run on the same threads: native's, or the ones that an OpenMP runtime has for all its libraries.
+ */
+static bool share_threads(const bp__candidate *x, const bp__candidate *y) {
+    if (!bp__candidate_has_threads(x) || !bp__candidate_has_threads(y)) {
+        return bp__candidate_has_threads(x) == bp__candidate_has_threads(y);
     }
-    return native ? CHANGE_NS * of_others : 0;
+    return x->library == y->library ||
+           (strcmp(x->library->threading, "pthread") != 0 && strcmp(x->library->threading, y->library->threading) == 0);
+}
+
+/* Returns what the changes between the threads of several libraries take; 0 if there are none. On devices the parts
+ * have no threads. */
+static double change_ns(const bp__builder *b) {
+    const bp__candidate *first = NULL;
+    double of_others = 0;
+    bool changes = false;
+    for (int i = 0; i < b->part_count && b->device_place == 0; i++) {
+        const bp__candidate *candidate = b->parts[i].plan->candidate;
+        if (is_threaded(&b->parts[i])) {
+            first = first ? first : candidate;
+            changes |= !share_threads(first, candidate);
+            of_others += bp__candidate_has_threads(candidate) ? (double)b->parts[i].runs : 0;
+        }
+    }
+    return changes ? CHANGE_NS * of_others : 0;
 }
 
 static bp__cost cost_of(const bp__builder *b) {
