@@ -87,6 +87,7 @@ typedef struct bp__pool {
 #define BP__RUN_TEXT 80
 typedef struct bp__failure {
     bool is_set;
+    bool found_later; /* the command, or one before it, has failed */
     bp_status status; /* BP_E_DEVICE, or of a check of the result, whose message is `error` */
     char run[BP__RUN_TEXT];
     char error[192];

@@ -1,0 +1,32 @@
+# The double of libcuda.so.1, and one that lacks functions, each in a folder of its own.
+function(add_cuda_double name)
+    add_library(cuda_double_${name} MODULE ${ARGN})
+    target_include_directories(cuda_double_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
+        ${CMAKE_SOURCE_DIR}/tests)
+    target_link_libraries(cuda_double_${name} PRIVATE backplane_flags pthread)
+    set_target_properties(cuda_double_${name} PROPERTIES PREFIX lib OUTPUT_NAME cuda SUFFIX .so.1
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cuda-doubles/${name})
+    target_link_options(cuda_double_${name} PRIVATE -Wl,-soname,libcuda.so.1)
+    programs_of(cuda targets)
+    foreach(target ${targets})
+        add_dependencies(${target} cuda_double_${name})
+    endforeach()
+endfunction()
+file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/doubles/*.c)
+list(FILTER sources EXCLUDE REGEX "/short\\.c$")
+add_cuda_double(good ${sources})
+add_cuda_double(short ${CMAKE_CURRENT_LIST_DIR}/doubles/short.c)
+
+# Each rule of the driver that a test relies on: the test fails if the double breaks the rule.
+function(expect_fault program fault)
+    add_project_test(cuda_fault_${fault} test_cuda_${program})
+    set_property(TEST cuda_fault_${fault} APPEND PROPERTY ENVIRONMENT CUDA_FAULT=${fault})
+    set_tests_properties(cuda_fault_${fault} PROPERTIES WILL_FAIL TRUE)
+endfunction()
+
+# The header of CUDA's toolkit or of its wheels, for the comparison with our prototypes.
+file(GLOB cuda_wheels ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/include)
+find_path(CUDA_HEADERS cuda.h PATHS /usr/local/cuda/include ${cuda_wheels})
+if(CUDA_HEADERS AND TARGET test_cuda_prototypes)
+    target_include_directories(test_cuda_prototypes SYSTEM PRIVATE ${CUDA_HEADERS})
+endif()
