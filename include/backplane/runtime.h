@@ -129,6 +129,9 @@ typedef struct bp_runtime {
     /* Returns whether the calling thread may use a queue of the program: a handle may name another queue in each
      * thread, such as CU_STREAM_PER_THREAD. The runtime refuses commands of other threads. */
     int (*queue_of_thread)(void *queue);
+    /* Returns the error that has ended the use of the device; 0: there is none. It is called when a command or an
+     * allocation was refused, since drivers then tell an earlier error, also one of the program's commands. */
+    int64_t (*device_error)(void *device);
 } bp_runtime;
 
 /* A module with runtimes exports a list that ends with NULL. */

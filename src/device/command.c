@@ -230,7 +230,7 @@ bp_status bp__command_mark(bp_queue *queue, const char *run, bp__command **comma
     if (bp__queue_captures(queue)) {
         return command ? bp__queue_refuse_capture(queue, run) : BP_OK;
     }
-    BP__TRY(queue->device->runtime->wait(queue->handle, 0, NULL, &event));
+    BP__TRY(bp__device_refused(queue->device, queue->device->runtime->wait(queue->handle, 0, NULL, &event)));
     return bp__command_add(queue, event, run, NULL, 0, command);
 }
 

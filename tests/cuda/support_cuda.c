@@ -86,6 +86,7 @@ int begin_cuda(void **state) {
     d->fail_at = 0;
     d->fail_with = BP__CU_ILLEGAL_ADDRESS;
     d->refuse = 0;
+    d->refuse_rectangles = false;
     d->refuse_modules = false;
     d->memory = 0;
     d->violations = 0;
@@ -122,21 +123,21 @@ bp_queue *cuda_queue(int index) {
 }
 
 /* Makes a view of bytes of the host with the shape of a tensor. */
-static bp_view view_like(const DLTensor *like, const void *bytes) {
-    bp_view view;
-    assert_ok(bp_view_init(&view, (void *)(uintptr_t)bytes, bp_dtype_from_dlpack(like->dtype), like->ndim, like->shape,
-                           NULL));
-    return view;
+static void view_like(bp_view *view, const DLTensor *like, const void *bytes) {
+    assert_ok(
+        bp_view_init(view, (void *)(uintptr_t)bytes, bp_dtype_from_dlpack(like->dtype), like->ndim, like->shape, NULL));
 }
 
 void write_bytes(const DLTensor *to, const void *from, bp_queue *queue) {
     DLTensor target = *to;
-    const bp_view view = view_like(to, from);
+    bp_view view;
+    view_like(&view, to, from);
     assert_ok(bp_copy(&target, &view.tensor, queue));
 }
 
 void read_bytes(void *to, const DLTensor *from, bp_queue *queue) {
-    bp_view view = view_like(from, to);
+    bp_view view;
+    view_like(&view, from, to);
     assert_ok(bp_copy(&view.tensor, from, queue));
 }
 

@@ -23,7 +23,7 @@ static bool is_of_command(int64_t code) {
     }
 }
 
-static bool is_lost(int64_t code) {
+bool bp__cu_ends_use(int64_t code) {
     return is_of_command(code) || code == BP__CU_DEINITIALIZED || code == BP__CU_DEVICE_UNAVAILABLE ||
            code == BP__CU_INVALID_CONTEXT || code == BP__CU_CONTEXT_IS_DESTROYED;
 }
@@ -32,7 +32,7 @@ static bool is_lost(int64_t code) {
 const char *bp__cu_error_name(int64_t code, int *lost) {
     const char *name = NULL;
     if (lost) {
-        *lost = (is_lost(code) ? BP_ERROR_LOST : 0) | (is_of_command(code) ? BP_ERROR_FOUND_LATER : 0);
+        *lost = (bp__cu_ends_use(code) ? BP_ERROR_LOST : 0) | (is_of_command(code) ? BP_ERROR_FOUND_LATER : 0);
     }
     return bp__cu.GetErrorName && bp__cu.GetErrorName((CUresult)code, &name) == BP__CU_SUCCESS && name
                ? name

@@ -52,7 +52,24 @@ static bp_status new_event(bp__cu_device *device, bool timed, bp__cu_event **eve
     return BP_OK;
 }
 
+int64_t bp__cu_device_error(void *opaque) {
+    bp__cu_device *device = opaque;
+    bp__cu_scope scope;
+    CUresult code = bp__cu_enter(device, true, &scope);
+    pthread_mutex_lock(&device->mutex);
+    if (code == BP__CU_SUCCESS && !device->never) {
+        code = bp__cu.EventCreate(&device->never, BP__CU_EVENT_DISABLE_TIMING);
+    }
+    code = code ? code : bp__cu.EventQuery(device->never);
+    pthread_mutex_unlock(&device->mutex);
+    bp__cu_leave(&scope);
+    return bp__cu_ends_use((int64_t)code) ? (int64_t)code : 0;
+}
+
 void bp__cu_events_free(bp__cu_device *device) {
+    if (device->never) {
+        bp__cu.EventDestroy(device->never);
+    }
     for (int timed = 0; timed < 2; timed++) {
         while (device->unused[timed]) {
             bp__cu_event *event = device->unused[timed];

@@ -21,6 +21,7 @@ typedef struct bp__cu_device {
     bool primary;              /* the context is the primary one, with a reference of ours */
     bool has_pools;            /* stream-ordered allocation */
     pthread_mutex_t mutex;     /* guards what follows */
+    CUevent never;             /* an event that is never recorded, so that the state of the context is its state */
     bp__cu_event *unused[2];   /* events for new commands: without and with times */
     bp__cu_graph *retired;     /* released, but perhaps still running */
     uint64_t peers;            /* bit i: access to device i was enabled, or is impossible */

@@ -79,4 +79,5 @@ const bp_runtime bp_runtime_cuda = {
     .graph_launch = bp__cu_graph_launch,
     .graph_release = bp__cu_graph_release,
     .queue_of_thread = bp__cu_queue_of_thread,
+    .device_error = bp__cu_device_error,
 };

@@ -34,6 +34,9 @@ void bp__cu_events_free(bp__cu_device *device);
 void bp__cu_graphs_free(bp__cu_device *device);
 void bp__cu_event_hold(bp__cu_event *event);
 
+/* Returns whether the driver answers every call with this error from now on. */
+bool bp__cu_ends_use(int64_t code);
+
 /* Fails if the calling thread may not use the queue. */
 bp_status bp__cu_queue_check(const bp__cu_queue *queue);
 
@@ -65,6 +68,7 @@ bp_status bp__cu_queue_open(void *device, uint32_t flags, void *native, void **q
 void bp__cu_queue_close(void *queue);
 void *bp__cu_queue_native(void *queue);
 int bp__cu_queue_of_thread(void *queue);
+int64_t bp__cu_device_error(void *device);
 bp_status bp__cu_copy(void *queue, const bp_transfer *transfer, void **event);
 bp_status bp__cu_copy_peer(void *queue, const bp_transfer *transfer, void *source, void **event);
 bp_status bp__cu_wait(void *queue, int count, void *const *events, void **event);

@@ -111,8 +111,8 @@ CUresult cuMemcpyPeerAsync(CUdeviceptr dst, CUcontext to, CUdeviceptr src, CUcon
 
 /* The rules of pitches and heights. */
 static bool is_right(const copy3d *copy, size_t dst_height, size_t src_height, const void *reserved) {
-    return !reserved && copy->width > 0 && copy->dst_pitch >= copy->width && copy->src_pitch >= copy->width &&
-           copy->dst_pitch <= INT32_MAX && copy->src_pitch <= INT32_MAX &&
+    return !cuda_double.refuse_rectangles && !reserved && copy->width > 0 && copy->dst_pitch >= copy->width &&
+           copy->src_pitch >= copy->width && copy->dst_pitch <= INT32_MAX && copy->src_pitch <= INT32_MAX &&
            (copy->slices == 1 || (dst_height >= copy->rows && src_height >= copy->rows));
 }
 

@@ -17,7 +17,7 @@ typedef enum double_fault {
     FAULT_NONE,
     FAULT_WAITS,      /* a stream does not wait for events */
     FAULT_LEGACY,     /* the default stream does not wait for others, nor they for it */
-    FAULT_EVENTS,     /* events are reached at once */
+    FAULT_EVENTS,     /* events are reached at once while streams run nothing */
     FAULT_FREE,       /* cuMemFree waits for nothing */
     FAULT_ROWS,       /* rectangles are copied without their last row */
     FAULT_PEERS,      /* copies between devices copy nothing */
@@ -33,14 +33,15 @@ typedef enum double_fault {
 
 typedef struct double_controls {
     /* What the driver does. */
-    atomic_int longest_delay_us; /* of a command, at random */
-    atomic_int fail_at;          /* number of the command that fails, counted from here: 1 is the next; 0: none */
-    atomic_int fail_with;        /* its error */
-    atomic_int refuse;           /* the error of the next calls that enqueue, 0: none */
-    atomic_bool refuse_modules;  /* no module can be loaded */
-    atomic_bool closed;          /* streams run nothing */
-    atomic_llong memory;         /* bytes of each device; 0: 64 MiB */
-    atomic_int fault;            /* a double_fault */
+    atomic_int longest_delay_us;   /* of a command, at random */
+    atomic_int fail_at;            /* number of the command that fails, counted from here: 1 is the next; 0: none */
+    atomic_int fail_with;          /* its error */
+    atomic_int refuse;             /* the error of the next calls that enqueue, 0: none */
+    atomic_bool refuse_rectangles; /* as pitches that are too long for a device */
+    atomic_bool refuse_modules;    /* no module can be loaded */
+    atomic_bool closed;            /* streams run nothing */
+    atomic_llong memory;           /* bytes of each device; 0: 64 MiB */
+    atomic_int fault;              /* a double_fault */
 
     /* What has happened. */
     atomic_int violations;

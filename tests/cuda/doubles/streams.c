@@ -358,7 +358,8 @@ CUresult cuEventRecord(CUevent marked, CUstream handle) {
     }
     if (code == BP__CU_SUCCESS) {
         marked->captured = own->capture != NULL;
-        marked->at = marked->captured || double_has(FAULT_EVENTS) ? (point){NULL, 0} : (point){own, own->enqueued};
+        const bool at_once = double_has(FAULT_EVENTS) && cuda_double.closed;
+        marked->at = marked->captured || at_once ? (point){NULL, 0} : (point){own, own->enqueued};
         marked->time_ns = 0;
     }
     pthread_mutex_unlock(&double_mutex);
