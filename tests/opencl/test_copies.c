@@ -275,7 +275,7 @@ static void test_empty(void **state) {
 
 /* ---- The choice of rectangles ---- */
 
-static bp__cl_rectangle rectangle_of(int ndim, uint64_t run, const int64_t (*dims)[3]) {
+static bp__rectangle rectangle_of(int ndim, uint64_t run, const int64_t (*dims)[3]) {
     bp_transfer transfer = {.run = run, .ndim = ndim};
     bp__strided layout;
     for (int i = 0; i < ndim; i++) {
@@ -284,7 +284,7 @@ static bp__cl_rectangle rectangle_of(int ndim, uint64_t run, const int64_t (*dim
         transfer.src_stride[i] = dims[i][2];
     }
     assert_true(bp__strided_of(&transfer, true, &layout));
-    return bp__cl_rectangle_of(&layout);
+    return bp__rectangle_of(&layout);
 }
 
 static void test_rectangles(void **state) {
