@@ -34,3 +34,24 @@ foreach(each queues:waits queues:legacy queues:events queues:pop queues:times qu
     string(REPLACE ":" ";" each ${each})
     expect_fault(${each})
 endforeach()
+
+# What `make gpu-check` examines on a GPU holds for the double, and fails if the double breaks a rule.
+set(checked ${CMAKE_CURRENT_BINARY_DIR}/gpu-check)
+file(MAKE_DIRECTORY ${checked})
+set(with_double BACKPLANE_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/cuda-doubles/good BACKPLANE_REGISTRY_CACHE=off)
+add_project_test(cuda_gpu_check gpu_check --folder ${checked})
+set_property(TEST cuda_gpu_check APPEND PROPERTY ENVIRONMENT ${with_double})
+foreach(pair 1:driver.events.waits 2:driver.streams.default 4:driver.memory.free 5:library.copies 6:library.peers
+        7:capture.noted 8:library.copies 9:capture.relaxed 10:library.context 11:driver.errors 12:driver.events.times
+        13:driver.streams.per_thread)
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 fault)
+    list(GET pair 1 part)
+    string(APPEND faults
+        "CUDA_DOUBLE=fault=${fault} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
+endforeach()
+add_project_test(cuda_gpu_check_faults sh -c "${faults}")
+set_property(TEST cuda_gpu_check_faults APPEND PROPERTY ENVIRONMENT ${with_double})
+add_project_test(cuda_gpu_check_without_device sh -c "$<TARGET_FILE:gpu_check> | grep 'no device: .*libcuda.so.1 was not found'")
+set_property(TEST cuda_gpu_check_without_device APPEND PROPERTY ENVIRONMENT BACKPLANE_LIBRARY_PATH= BACKPLANE_REGISTRY_SYSTEM=false
+    BACKPLANE_REGISTRY_CACHE=off)

@@ -1,4 +1,5 @@
-/* support_layouts.c - tells the layouts of our own definitions of CUDA's structs, which cannot be seen beside cuda.h.
+/* support_layouts.c - tells the layouts of our own definitions of CUDA's structs, which cannot be seen together with
+ * cuda.h.
  */
 #include "cuda/layout_fields.h"
 

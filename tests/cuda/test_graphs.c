@@ -132,7 +132,7 @@ static void the_default_stream_cannot_be_captured(void **state) {
     bp_queue_release(queue);
 }
 
-/* What the library does beside a capture of the program, in the mode that forbids most, does not end it. */
+/* What the library does during a capture of the program, in the mode that forbids most, does not end it. */
 static void use_other_queues(fixture *f) {
     static uint8_t host[COUNT];
     DLManagedTensorVersioned *fresh, *pinned;

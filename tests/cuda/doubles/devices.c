@@ -74,6 +74,9 @@ CUresult cuInit(unsigned flags) {
     for (int i = 0; i < DEVICES_MOST; i++) {
         primary[i].device = i;
     }
+    if (configured("fault=", 0)) {
+        cuda_double.fault = configured("fault=", 0);
+    }
     owner = getpid();
     return BP__CU_SUCCESS;
 }
@@ -215,7 +218,7 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
     }
     pthread_mutex_lock(&double_mutex);
     if (primary[device].retained == 0) {
-        double_violate("a context is released that nobody holds");
+        double_violate("a context is released that no caller holds");
     } else {
         primary[device].retained--;
         cuda_double.contexts--;
