@@ -1,4 +1,4 @@
-/* library_rules.c - what the library promises on CUDA devices, checked on a real one. */
+/* library_rules.c - what the library guarantees on CUDA devices, checked on a real one. */
 #include "check.h"
 
 #include "backplane.h"
