@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 
-.PHONY: programs build run test test-all test-opencl bench bench-choice install uninstall fuzz sanitize clang compilers aarch64 numpy-tests array-api format lint docs site symbols netlib-tests bootstrap clean help
+.PHONY: programs build run test test-all test-opencl gpu-check bench bench-choice install uninstall fuzz sanitize clang compilers aarch64 numpy-tests array-api format lint docs site symbols netlib-tests bootstrap clean help
 
 .PHONY: programs
 programs: build/CMakeCache.txt ## build the library, its modules, the command and the Python module into build/ (the default)
@@ -71,9 +71,14 @@ aarch64: bootstrap ## install requirements, build for 64-bit ARM, and run the C 
 	@cmake --build build-aarch64 -j $(JOBS)
 	@tools/test.sh build-aarch64 ctest
 
-test-opencl: build ## run the tests of devices and of OpenCL alone, and Python's tests on devices
-	@TESTED_ALL=1 ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS) -R '^(device|opencl|opencl_ops|clblast)_'
+test-opencl: build ## run the tests of devices, of CUDA and of OpenCL alone, and Python's tests on devices
+	@TESTED_ALL=1 ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS) -R '^(device|cuda|opencl|opencl_ops|clblast)_'
 	@TESTED_ALL=1 BACKPLANE_BUILD="$(CURDIR)/build" .venv/bin/python -m pytest -q tests/python/test_devices.py
+
+gpu-check: programs ## check on an NVIDIA GPU what the code assumes of it, in a few minutes; PART chooses rules; the page is build/gpu-check/page.md
+	@cmake --build build -j $(JOBS) --target gpu_check
+	@mkdir -p build/gpu-check
+	@build/gpu_check --part "$(PART)" --folder build/gpu-check || [ $$? -eq 77 ]
 
 numpy-tests: programs ## run NumPy's own tests of numpy.linalg and numpy.fft on Backplane
 	@XDG_CONFIG_HOME="$(CURDIR)/build/numpy-tests" .venv/bin/python -B tools/numpy_tests.py

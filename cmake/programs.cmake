@@ -100,3 +100,12 @@ if(Python3_FOUND)
         COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tools/command_pages.py $<TARGET_FILE:backplane_cli> VERBATIM)
     add_dependencies(docs docs_command)
 endif()
+
+# What the code assumes of NVIDIA's GPUs, for `make gpu-check`; tests/cuda/local.cmake runs it on a double.
+file(GLOB gpu_sources CONFIGURE_DEPENDS tests/gpu/*.c)
+add_executable(gpu_check ${gpu_sources})
+target_include_directories(gpu_check PRIVATE src tests)
+target_link_libraries(gpu_check PRIVATE backplane backplane_flags dl pthread)
+if(provider_modules)
+    add_dependencies(gpu_check ${provider_modules})
+endif()

@@ -35,6 +35,9 @@ typedef struct bp_transfer {
 
 typedef enum bp_event_state { BP_EVENT_PENDING, BP_EVENT_DONE, BP_EVENT_FAILED } bp_event_state;
 
+#define BP_ERROR_LOST 1        /* the device cannot be used after the error */
+#define BP_ERROR_FOUND_LATER 2 /* the driver does not tell which command has failed: this one, or an earlier one */
+
 #define BP_QUEUE_CAPTURING 1u /* state of a queue: its commands are captured, and do not run */
 
 typedef struct bp_runtime {
@@ -82,12 +85,12 @@ typedef struct bp_runtime {
     /* Events. event_state sets *code to the vendor's error number if it failed. */
     bp_event_state (*event_state)(void *event, int64_t *code);
     bp_event_state (*event_sync)(void *event, int64_t timeout_ns, int64_t *code); /* PENDING: the time is over */
-    bp_status (*event_times)(void *event, int64_t *start_ns, int64_t *end_ns);
+    bp_status (*event_times)(void *event, int64_t *start_ns, int64_t *end_ns);    /* NULL: there is event_elapsed() */
     bp_status (*event_wrap)(void *device, void *native, void **event);
     void (*event_release)(void *event);
 
-    /* Returns the name of an error number, such as "CL_OUT_OF_RESOURCES", in static storage; sets *lost if the device
-     * cannot be used after it. */
+    /* Returns the name of an error number, such as "CL_OUT_OF_RESOURCES", in static storage; sets *lost (may be NULL)
+     * to a mask of BP_ERROR_. */
     const char *(*error_name)(int64_t code, int *lost);
     /* What the list of devices depends on, separated by spaces: names of environment variables, and absolute paths of
      * files and folders. The list is kept between processes as long as all of them are the same, and the loader's cache
@@ -123,6 +126,12 @@ typedef struct bp_runtime {
      * as for other commands. graph_release() may be called while launches run. */
     bp_status (*graph_launch)(void *graph, void *queue, void **event);
     void (*graph_release)(void *graph);
+    /* Returns whether the calling thread may use a queue of the program: a handle may name another queue in each
+     * thread, such as CU_STREAM_PER_THREAD. The runtime refuses commands of other threads. */
+    int (*queue_of_thread)(void *queue);
+    /* Returns the error that has ended the use of the device; 0: there is none. It is called when a command or an
+     * allocation was refused, since drivers then tell an earlier error, also one of the program's commands. */
+    int64_t (*device_error)(void *device);
 } bp_runtime;
 
 /* A module with runtimes exports a list that ends with NULL. */

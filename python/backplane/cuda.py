@@ -1,4 +1,4 @@
-"""The functions of torch.cuda that programs call before they use a GPU. This version runs nothing on GPUs."""
+"""The functions of torch.cuda that programs call before they use a GPU. No operation runs on CUDA in this version."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 
 def is_initialized() -> bool:
-    """Returns False: this version never initialises CUDA."""
+    """Returns False: no operation needs CUDA. tensor.to("cuda:0") initialises it."""
     return False
 
 
@@ -52,7 +52,7 @@ def manual_seed_all(seed: int) -> None:
 
 
 def empty_cache() -> None:
-    """Does nothing: no memory of a GPU is kept."""
+    """Does nothing, as there is no GPU that operations can run on; backplane.empty_cache("cuda:0") frees unused memory."""
 
 
 def _no_device(name: str) -> NoReturn:

@@ -46,9 +46,10 @@ bp_status bp__failure_tell(const bp__failure *failure, const bp__device *device)
         snprintf(more, sizeof more, "; %llu later command%s failed too", (unsigned long long)failure->more,
                  failure->more == 1 ? "" : "s");
     }
-    return bp__fail(BP_E_DEVICE, "%s failed on device %s: %s (%lld)%s%s%s", failure->run, device->info.id,
-                    failure->error, (long long)failure->code, more,
-                    bp__device_is(device, BP_DEVICE_LOST) ? "; the device is lost" : "",
+    return bp__fail(BP_E_DEVICE, "%s%s %s device %s: %s (%lld)%s%s%s",
+                    failure->found_later ? "an error was found at " : "", failure->run,
+                    failure->found_later ? "on" : "failed on", device->info.id, failure->error,
+                    (long long)failure->code, more, bp__device_is(device, BP_DEVICE_LOST) ? "; the device is lost" : "",
                     "; results of it and of later operations are not valid");
 }
 
@@ -61,14 +62,17 @@ static void note_failure(bp_queue *queue, const bp__command *command) {
     const char *name = given_up ? atomic_load_explicit(&queue->device->reason, memory_order_relaxed)
                                 : runtime_of(command)->error_name(command->code, &lost);
     name = name ? name : "unknown error";
-    if (lost) {
+    if (lost & BP_ERROR_LOST) {
         bp__device_lose(queue->device, name);
     }
     if (failure->is_set) {
         failure->more++;
         return;
     }
-    *failure = (bp__failure){.is_set = true, .status = BP_E_DEVICE, .code = command->code};
+    *failure = (bp__failure){.is_set = true,
+                             .found_later = (lost & BP_ERROR_FOUND_LATER) != 0,
+                             .status = BP_E_DEVICE,
+                             .code = command->code};
     bp__copy_text(failure->run, sizeof failure->run, command->run);
     bp__copy_text(failure->error, sizeof failure->error, name);
 }
@@ -226,7 +230,7 @@ bp_status bp__command_mark(bp_queue *queue, const char *run, bp__command **comma
     if (bp__queue_captures(queue)) {
         return command ? bp__queue_refuse_capture(queue, run) : BP_OK;
     }
-    BP__TRY(queue->device->runtime->wait(queue->handle, 0, NULL, &event));
+    BP__TRY(bp__device_refused(queue->device, queue->device->runtime->wait(queue->handle, 0, NULL, &event)));
     return bp__command_add(queue, event, run, NULL, 0, command);
 }
 

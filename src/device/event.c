@@ -93,7 +93,8 @@ static bp_event_state state_of(bp_event *event, bp__failure *failure) {
     } else if (state == BP_EVENT_FAILED) {
         int lost = 0;
         const char *name = runtime->error_name(code, &lost);
-        *failure = (bp__failure){.is_set = true, .status = BP_E_DEVICE, .code = code};
+        *failure = (bp__failure){
+            .is_set = true, .found_later = (lost & BP_ERROR_FOUND_LATER) != 0, .status = BP_E_DEVICE, .code = code};
         bp__copy_text(failure->run, sizeof failure->run, command->run);
         bp__copy_text(failure->error, sizeof failure->error, name ? name : "unknown error");
     }

@@ -33,10 +33,16 @@ static atomic_int recorded_count;
 static const bp_runtime *forked[BP__RUNTIMES_MOST];
 static int forked_count;
 
+#ifdef BP_BUILTIN_CUDA
+extern const bp_runtime bp_runtime_cuda;
+#endif
 #ifdef BP_BUILTIN_OPENCL
 extern const bp_runtime bp_runtime_opencl;
 #endif
 static const bp_runtime *const builtin[] = {
+#ifdef BP_BUILTIN_CUDA
+    &bp_runtime_cuda,
+#endif
 #ifdef BP_BUILTIN_OPENCL
     &bp_runtime_opencl,
 #endif

@@ -35,6 +35,20 @@ void bp__device_lose(bp__device *device, const char *error) {
     }
 }
 
+bp_status bp__device_refused(bp__device *device, bp_status status) {
+    const bp_runtime *runtime = device->runtime;
+    void *handle = atomic_load_explicit(&device->handle, memory_order_acquire);
+    if (status != BP_E_DEVICE || !BP__RUNTIME_HAS(runtime, device_error)) {
+        return status;
+    }
+    const int64_t code = runtime->device_error(handle);
+    if (code != 0) {
+        const char *name = runtime->error_name(code, NULL);
+        bp__device_lose(device, name ? name : "unknown error");
+    }
+    return status;
+}
+
 /* ---- Under bp__devices_mutex ---- */
 
 static bp_status open_runtime(bp__runtime *row) {

@@ -201,6 +201,7 @@ static bp_status allocate(bp__device *device, const bp_queue *queue, uint64_t by
     void *handle = atomic_load_explicit(&device->handle, memory_order_acquire);
     bp_status status = device->allocator.allocate ? allocate_of_program(device, queue, bytes, &block->base)
                                                   : device->runtime->allocate(handle, (size_t)bytes, &block->base);
+    status = bp__device_refused(device, status);
     pthread_mutex_lock(&device->mutex);
     if (status == BP_OK) {
         device->pool.allocations++;

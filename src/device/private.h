@@ -87,6 +87,7 @@ typedef struct bp__pool {
 #define BP__RUN_TEXT 80
 typedef struct bp__failure {
     bool is_set;
+    bool found_later; /* the command, or one before it, has failed */
     bp_status status; /* BP_E_DEVICE, or of a check of the result, whose message is `error` */
     char run[BP__RUN_TEXT];
     char error[192];
@@ -157,6 +158,8 @@ bool bp__contact_key(const bp__runtime *row, char *key, size_t size);
 bp_status bp__device_handle(bp__device *device, void **handle);
 /* Marks the device as lost. */
 void bp__device_lose(bp__device *device, const char *error);
+/* Marks the device as lost if its runtime, which has refused a call, says so. Returns `status`, with its message. */
+bp_status bp__device_refused(bp__device *device, bp_status status);
 /* Checks a place for a function that needs an open device, and opens it. */
 bp_status bp__device_ready(int32_t place, bp__device **device);
 void bp__devices_close(void);

@@ -287,13 +287,19 @@ bp_status bp_queue_new(bp_queue **queue, int32_t place, uint32_t flags) {
     return BP_OK;
 }
 
+/* Returns whether the handle of a wrapped queue means the same queue in this thread. */
+static bool is_of_thread(const bp_queue *queue) {
+    const bp_runtime *runtime = queue->device->runtime;
+    return !BP__RUNTIME_HAS(runtime, queue_of_thread) || runtime->queue_of_thread(queue->handle);
+}
+
 /* Returns the object of a queue that was wrapped before, with a further user, or NULL. The library's own queues have no
  * handle of the program, as the queue 0 has none; the flag tells them apart. */
 static bp_queue *find_wrapped(bp__device *device, const void *native, uint32_t flags) {
     bp_queue *found = NULL;
     pthread_mutex_lock(&device->mutex);
     for (bp_queue *each = device->queues; each && !found; each = each->next) {
-        if (each->native == native && (each->flags & BP_QUEUE_NATIVE_ZERO) == flags) {
+        if (each->native == native && (each->flags & BP_QUEUE_NATIVE_ZERO) == flags && is_of_thread(each)) {
             bp__queue_hold(each);
             found = each;
         }

@@ -108,7 +108,9 @@ bp_status bp__queue_transfer(bp_queue *queue, const bp_transfer *transfer, const
     }
     pthread_mutex_lock(&queue->run);
     bp_status status = command || staging ? bp__queue_refuse_capture(queue, run) : BP_OK;
-    status = status == BP_OK ? queue->device->runtime->copy(queue->handle, transfer, &event) : status;
+    if (status == BP_OK) {
+        status = bp__device_refused(queue->device, queue->device->runtime->copy(queue->handle, transfer, &event));
+    }
     if (status == BP_OK) {
         status = bp__command_add(queue, event, run, staging, staged, command);
     } else {

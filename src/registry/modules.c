@@ -100,6 +100,11 @@ static bool runtime_name_is_well_formed(const char *name) {
     return length > 0 && length < 32 && name[length] == '\0';
 }
 
+static bool has_elapsed(const bp_runtime *runtime) {
+    return runtime->struct_size >= offsetof(bp_runtime, event_elapsed) + sizeof runtime->event_elapsed &&
+           runtime->event_elapsed;
+}
+
 static const char *missing_part_of_runtime(const bp_runtime *runtime) {
 #define PART(name)                                                                                                     \
     { #name, runtime->name != NULL }
@@ -107,11 +112,14 @@ static const char *missing_part_of_runtime(const bp_runtime *runtime) {
         const char *name;
         bool there;
     } required[] = {
-        PART(name),         PART(version),    PART(description),   PART(open),         PART(close),
-        PART(count),        PART(describe),   PART(device_open),   PART(device_close), PART(device_context),
-        PART(allocate),     PART(release),    PART(size),          PART(queue_open),   PART(queue_close),
-        PART(queue_native), PART(copy),       PART(wait),          PART(event_state),  PART(event_sync),
-        PART(event_times),  PART(event_wrap), PART(event_release), PART(error_name),
+        PART(name),           PART(version),     PART(description),
+        PART(open),           PART(close),       PART(count),
+        PART(describe),       PART(device_open), PART(device_close),
+        PART(device_context), PART(allocate),    PART(release),
+        PART(size),           PART(queue_open),  PART(queue_close),
+        PART(queue_native),   PART(copy),        PART(wait),
+        PART(event_state),    PART(event_sync),  PART(event_wrap),
+        PART(event_release),  PART(error_name),  {"event_times", runtime->event_times || has_elapsed(runtime)},
     };
 #undef PART
     for (int i = 0; i < BP__COUNT(required); i++) {

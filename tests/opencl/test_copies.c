@@ -1,7 +1,7 @@
 /* test_copies.c - tests copies of random strided layouts against loops over bytes, and that nothing else is written. */
 #include "opencl/support_opencl.h"
 
-#include "providers/opencl/layout.h"
+#include "providers/strided/strided.h"
 
 #include <stdlib.h>
 
@@ -275,16 +275,16 @@ static void test_empty(void **state) {
 
 /* ---- The choice of rectangles ---- */
 
-static bp__cl_rectangle rectangle_of(int ndim, uint64_t run, const int64_t (*dims)[3]) {
+static bp__rectangle rectangle_of(int ndim, uint64_t run, const int64_t (*dims)[3]) {
     bp_transfer transfer = {.run = run, .ndim = ndim};
-    bp__cl_layout layout;
+    bp__strided layout;
     for (int i = 0; i < ndim; i++) {
         transfer.shape[i] = dims[i][0];
         transfer.dst_stride[i] = dims[i][1];
         transfer.src_stride[i] = dims[i][2];
     }
-    assert_true(bp__cl_layout_of(&transfer, true, &layout));
-    return bp__cl_rectangle_of(&layout);
+    assert_true(bp__strided_of(&transfer, true, &layout));
+    return bp__rectangle_of(&layout);
 }
 
 static void test_rectangles(void **state) {

@@ -18,7 +18,8 @@ os.environ.setdefault("POCL_DEVICES", "pthread pthread")  # two devices, if the 
 
 
 def ready():
-    return [row.id for row in backplane.devices() if row.is_ready and row.id != "host"]
+    """Returns the devices on which operations run: CUDA's have none yet."""
+    return [row.id for row in backplane.devices() if row.is_ready and row.runtime not in ("host", "cuda")]
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +57,7 @@ def test_the_runtime_answers_from_fact():
     assert backplane.opencl.device_count() == count and backplane.opencl.is_available() == (count > 0)
     assert backplane.opencl.is_built() and (backplane.opencl.reason() == "") == (count > 0)
     if count:
-        assert backplane.opencl.is_present() and backplane.opencl.get_device_name(0) == backplane.devices()[1].name
+        assert backplane.opencl.is_present() and backplane.opencl.get_device_name(0) in [row.name for row in backplane.devices()]
         backplane.opencl.synchronize()
         backplane.opencl.empty_cache()
     with pytest.raises(backplane.Error):
@@ -68,7 +69,7 @@ def test_names_of_devices():
     assert backplane.device("host") == backplane.device("cpu")
     with pytest.raises(backplane.BadValueError, match="opencl"):
         backplane.device("openclx")
-    for name in ("cuda", "mps", "opencl:77"):
+    for name in ("cuda:77", "mps", "opencl:77"):
         with pytest.raises(backplane.Error) as caught:
             backplane.zeros(2, device=name)
         assert caught.value.status in ("E_NOT_FOUND", "E_DEVICE") and name in str(caught.value)

@@ -3,7 +3,7 @@
  * OpenCL copies contiguous bytes and rectangles of up to three dimensions. A layout that needs more than a few of them
  * is copied by a kernel. Between host and device, the kernel works on a temporary block, in which the runs have the
  * order of the host's memory, so that one or a few commands copy it. */
-#include "providers/opencl/layout.h"
+#include "providers/strided/strided.h"
 #include "providers/opencl/program.h"
 #include "providers/opencl/runtime.h"
 
@@ -46,7 +46,7 @@ static cl_int copy_run(const copy_job *job, uint64_t dst, uint64_t src, size_t r
 }
 
 /* Copies the rectangle that begins at two offsets. */
-static cl_int copy_rectangle(const copy_job *job, const bp__cl_layout *layout, const bp__cl_rectangle *rectangle,
+static cl_int copy_rectangle(const copy_job *job, const bp__strided *layout, const bp__rectangle *rectangle,
                              uint64_t dst, uint64_t src, cl_event *event) {
     const bp__cl_api *cl = job->cl;
     cl_command_queue queue = job->queue->native;
@@ -73,29 +73,14 @@ static cl_int copy_rectangle(const copy_job *job, const bp__cl_layout *layout, c
     }
 }
 
-/* Sets offsets to the offsets of rectangle `number`, whose dimensions are not counted. */
-static void seek(const bp__cl_layout *layout, const bp__cl_rectangle *rectangle, uint64_t number, uint64_t *dst,
-                 uint64_t *src) {
-    *dst = layout->dst;
-    *src = layout->src;
-    for (int i = layout->ndim - 1; i >= 0; i--) {
-        if (i != rectangle->row && i != rectangle->slice) {
-            uint64_t at = number % layout->size[i];
-            number /= layout->size[i];
-            *dst += at * (uint64_t)layout->dst_stride[i];
-            *src += at * (uint64_t)layout->src_stride[i];
-        }
-    }
-}
-
 /* Whether the driver refused a rectangle that the standard permits, as NVIDIA's does at the end of some buffers. */
-static bool is_refused(cl_int code, const bp__cl_rectangle *rectangle) {
+static bool is_refused(cl_int code, const bp__rectangle *rectangle) {
     return code == BP__CL_INVALID_VALUE && rectangle->row >= 0;
 }
 
 /* Copies the runs of a rectangle one by one. */
-static cl_int copy_runs(const copy_job *job, const bp__cl_layout *layout, const bp__cl_rectangle *rectangle,
-                        uint64_t dst, uint64_t src, cl_event *event) {
+static cl_int copy_runs(const copy_job *job, const bp__strided *layout, const bp__rectangle *rectangle, uint64_t dst,
+                        uint64_t src, cl_event *event) {
     const int row = rectangle->row, slice = rectangle->slice;
     const uint64_t rows = layout->size[row], all = rows * (slice < 0 ? 1 : layout->size[slice]);
     cl_int code = BP__CL_SUCCESS;
@@ -112,13 +97,13 @@ static cl_int copy_runs(const copy_job *job, const bp__cl_layout *layout, const 
 }
 
 /* With `always`, a rectangle that the driver refuses is copied by its runs. */
-static cl_int enqueue_rectangles(const copy_job *job, const bp__cl_layout *layout, const bp__cl_rectangle *rectangle,
+static cl_int enqueue_rectangles(const copy_job *job, const bp__strided *layout, const bp__rectangle *rectangle,
                                  bool always, cl_event *event) {
     cl_int code = BP__CL_SUCCESS;
     for (uint64_t i = 0; i < rectangle->pieces && code == BP__CL_SUCCESS; i++) {
         uint64_t dst, src;
         cl_event *const last = i == rectangle->pieces - 1 ? event : NULL;
-        seek(layout, rectangle, i, &dst, &src);
+        bp__rectangle_seek(layout, rectangle, i, &dst, &src);
         code = copy_rectangle(job, layout, rectangle, dst, src, last);
         if (always && is_refused(code, rectangle)) {
             code = copy_runs(job, layout, rectangle, dst, src, last);
@@ -127,7 +112,7 @@ static cl_int enqueue_rectangles(const copy_job *job, const bp__cl_layout *layou
     return code;
 }
 
-static bp_status copy_rectangles(const copy_job *job, const bp__cl_layout *layout, const bp__cl_rectangle *rectangle,
+static bp_status copy_rectangles(const copy_job *job, const bp__strided *layout, const bp__rectangle *rectangle,
                                  cl_event *event) {
     const cl_int code = enqueue_rectangles(job, layout, rectangle, true, event);
     return code == BP__CL_SUCCESS ? BP_OK : fail(job, code, "copy");
@@ -142,16 +127,6 @@ typedef struct kernel_layout {
     cl_ulong dimensions, units;
 } kernel_layout;
 
-/* Returns the largest unit, in bytes, in which all sizes, offsets and strides are whole numbers. */
-static uint64_t unit_of(const bp__cl_layout *layout) {
-    const uint64_t largest = 16;
-    uint64_t bits = layout->run | layout->dst | layout->src | largest;
-    for (int i = 0; i < layout->ndim; i++) {
-        bits |= (uint64_t)layout->dst_stride[i] | (uint64_t)layout->src_stride[i];
-    }
-    return bits & -bits;
-}
-
 static void write_options(uint64_t unit, uint64_t units, char *text, size_t size) {
     const char *type = unit == 16  ? "ulong2"
                        : unit == 8 ? "ulong"
@@ -162,13 +137,13 @@ static void write_options(uint64_t unit, uint64_t units, char *text, size_t size
 }
 
 /* Adds the units of a run as the last dimension. Returns false if all dimensions are taken. */
-static bool to_units(const bp__cl_layout *layout, uint64_t unit, kernel_layout *units) {
+static bool to_units(const bp__strided *layout, uint64_t unit, kernel_layout *units) {
     uint64_t run = layout->run / unit;
     int ndim = layout->ndim;
     if (run > 1 && ndim == BP_TRANSFER_MAX_NDIM) {
         return false;
     }
-    *units = (kernel_layout){.dimensions = (cl_ulong)ndim, .units = bp__cl_layout_bytes(layout) / unit};
+    *units = (kernel_layout){.dimensions = (cl_ulong)ndim, .units = bp__strided_bytes(layout) / unit};
     for (int i = 0; i < ndim; i++) {
         units->size[i] = layout->size[i];
         units->dst[i] = layout->dst_stride[i] / (int64_t)unit;
@@ -182,7 +157,7 @@ static bool to_units(const bp__cl_layout *layout, uint64_t unit, kernel_layout *
     return true;
 }
 
-static bp_status run_kernel(const copy_job *job, cl_kernel kernel, const bp__cl_layout *layout, uint64_t unit,
+static bp_status run_kernel(const copy_job *job, cl_kernel kernel, const bp__strided *layout, uint64_t unit,
                             const kernel_layout *units, cl_event *event) {
     const bp__cl_api *cl = job->cl;
     cl_mem dst = job->dst, src = job->src;
@@ -198,14 +173,14 @@ static bp_status run_kernel(const copy_job *job, cl_kernel kernel, const bp__cl_
 }
 
 /* Copies within the device. */
-static bp_status copy_by_kernel(const copy_job *job, const bp__cl_layout *layout, cl_event *event) {
-    uint64_t unit = unit_of(layout);
+static bp_status copy_by_kernel(const copy_job *job, const bp__strided *layout, cl_event *event) {
+    uint64_t unit = bp__strided_unit(layout);
     char options[64];
     kernel_layout units;
     bp__cl_program *program;
     cl_int code;
     if (!to_units(layout, unit, &units)) {
-        bp__cl_rectangle rectangle = bp__cl_rectangle_of(layout);
+        bp__rectangle rectangle = bp__rectangle_of(layout);
         return copy_rectangles(job, layout, &rectangle, event);
     }
     write_options(unit, units.units, options, sizeof options);
@@ -224,50 +199,13 @@ static bp_status copy_by_kernel(const copy_job *job, const bp__cl_layout *layout
 
 /* ---- Copies through a temporary block ---- */
 
-/* Divides a layout, which is sorted by the host's strides, into one between host and block and one between block and
- * device. Dimensions that the host repeats (stride 0) are in the second one only. */
-static void divide(const bp__cl_layout *layout, bool write, bp__cl_layout *host, bp__cl_layout *device) {
-    *host = (bp__cl_layout){.run = layout->run};
-    *device = *layout;
-    *(write ? &host->src : &host->dst) = write ? layout->src : layout->dst;
-    *(write ? &device->src : &device->dst) = 0;
-    int64_t packed = (int64_t)layout->run;
-    const int64_t *host_strides = write ? layout->src_stride : layout->dst_stride;
-    for (int i = layout->ndim - 1; i >= 0; i--) {
-        int64_t stride = host_strides[i] ? packed : 0;
-        (write ? device->src_stride : device->dst_stride)[i] = stride;
-        packed *= stride ? (int64_t)layout->size[i] : 1;
-    }
-    for (int i = 0; i < layout->ndim; i++) {
-        if (host_strides[i]) {
-            int at = host->ndim++;
-            host->size[at] = layout->size[i];
-            (write ? host->src_stride : host->dst_stride)[at] = host_strides[i];
-            (write ? host->dst_stride : host->src_stride)[at] = (write ? device->src_stride : device->dst_stride)[i];
-        }
-    }
-}
-
-/* Merges the dimensions of a layout that is sorted already. */
-static void normalize(bp__cl_layout *layout, bool by_dst) {
-    bp_transfer transfer = {.run = layout->run, .dst.offset = layout->dst, .src.offset = layout->src};
-    for (int i = 0; i < layout->ndim; i++) {
-        transfer.shape[transfer.ndim] = (int64_t)layout->size[i];
-        transfer.dst_stride[transfer.ndim] = layout->dst_stride[i];
-        transfer.src_stride[transfer.ndim++] = layout->src_stride[i];
-    }
-    bp__cl_layout_of(&transfer, by_dst, layout);
-}
-
-static bp_status copy_staged(const copy_job *given, const bp__cl_layout *layout, cl_event *event) {
+static bp_status copy_staged(const copy_job *given, const bp__strided *layout, cl_event *event) {
     bool write = given->kind == BP_TRANSFER_WRITE;
     const bp__cl_device *device = given->queue->device;
-    bp__cl_layout with_host, within;
+    bp__strided with_host, within;
     cl_int code;
-    divide(layout, write, &with_host, &within);
-    normalize(&with_host, !write);
-    normalize(&within, true);
-    size_t size = (size_t)bp__cl_layout_bytes(&with_host);
+    bp__strided_divide(layout, write, &with_host, &within);
+    size_t size = (size_t)bp__strided_bytes(&with_host);
     cl_mem block = given->cl->CreateBuffer(device->context, BP__CL_MEM_READ_WRITE, size, NULL, &code);
     if (!block) {
         return fail(given, code, "clCreateBuffer");
@@ -276,7 +214,7 @@ static bp_status copy_staged(const copy_job *given, const bp__cl_layout *layout,
     *(write ? &host.dst : &host.src) = block;
     *(write ? &inner.src : &inner.dst) = block;
     inner.kind = BP_TRANSFER_DEVICE;
-    bp__cl_rectangle rectangle = bp__cl_rectangle_of(&with_host);
+    bp__rectangle rectangle = bp__rectangle_of(&with_host);
     bp_status status =
         write ? copy_rectangles(&host, &with_host, &rectangle, NULL) : copy_by_kernel(&inner, &within, NULL);
     if (status == BP_OK) {
@@ -291,12 +229,12 @@ static bp_status copy_staged(const copy_job *given, const bp__cl_layout *layout,
 static bp_status copy(const copy_job *job, const bp_transfer *transfer, cl_event *event) {
     bool within = job->kind == BP_TRANSFER_DEVICE;
     bool compiles = job->queue->device->facts.can & BP_DEVICE_CAN_COMPILE;
-    bp__cl_layout layout;
-    if (!bp__cl_layout_of(transfer, job->kind != BP_TRANSFER_WRITE, &layout)) {
+    bp__strided layout;
+    if (!bp__strided_of(transfer, job->kind != BP_TRANSFER_WRITE, &layout)) {
         cl_int code = job->cl->EnqueueMarkerWithWaitList(job->queue->native, 0, NULL, event);
         return code == BP__CL_SUCCESS ? BP_OK : fail(job, code, "clEnqueueMarkerWithWaitList");
     }
-    bp__cl_rectangle rectangle = bp__cl_rectangle_of(&layout);
+    bp__rectangle rectangle = bp__rectangle_of(&layout);
     if (!compiles || rectangle.pieces <= (within ? PIECES_WITHIN_DEVICE : PIECES_WITH_HOST)) {
         const cl_int code = enqueue_rectangles(job, &layout, &rectangle, !compiles, event);
         if (!compiles || !is_refused(code, &rectangle)) {

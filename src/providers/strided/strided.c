@@ -1,5 +1,5 @@
-/* layout.c - brings strided copies into a normal form, and divides them into rectangles. */
-#include "providers/opencl/layout.h"
+/* strided.c - brings strided copies into a normal form, and divides them into rectangles. */
+#include "providers/strided/strided.h"
 
 /* ---- The normal form ---- */
 
@@ -8,7 +8,7 @@ static uint64_t magnitude(int64_t stride) {
 }
 
 /* Makes the stride of one side positive, by visiting the dimension from its other end. */
-static void flip(bp__cl_layout *layout, int i) {
+static void flip(bp__strided *layout, int i) {
     uint64_t last = layout->size[i] - 1;
     layout->dst += last * (uint64_t)layout->dst_stride[i];
     layout->src += last * (uint64_t)layout->src_stride[i];
@@ -16,7 +16,7 @@ static void flip(bp__cl_layout *layout, int i) {
     layout->src_stride[i] = -layout->src_stride[i];
 }
 
-static void insert(bp__cl_layout *layout, uint64_t size, int64_t dst, int64_t src, bool by_dst) {
+static void insert(bp__strided *layout, uint64_t size, int64_t dst, int64_t src, bool by_dst) {
     const int64_t *strides = by_dst ? layout->dst_stride : layout->src_stride;
     uint64_t key = magnitude(by_dst ? dst : src);
     int at = layout->ndim++;
@@ -33,7 +33,7 @@ static void insert(bp__cl_layout *layout, uint64_t size, int64_t dst, int64_t sr
     }
 }
 
-static void remove_dimension(bp__cl_layout *layout, int i) {
+static void remove_dimension(bp__strided *layout, int i) {
     layout->ndim--;
     for (; i < layout->ndim; i++) {
         layout->size[i] = layout->size[i + 1];
@@ -42,7 +42,7 @@ static void remove_dimension(bp__cl_layout *layout, int i) {
     }
 }
 
-static void merge(bp__cl_layout *layout) {
+static void merge(bp__strided *layout) {
     for (int i = layout->ndim - 1; i > 0; i--) {
         int64_t inner = (int64_t)layout->size[i];
         if (layout->dst_stride[i - 1] == inner * layout->dst_stride[i] &&
@@ -61,8 +61,8 @@ static void merge(bp__cl_layout *layout) {
     }
 }
 
-bool bp__cl_layout_of(const bp_transfer *transfer, bool by_dst, bp__cl_layout *layout) {
-    *layout = (bp__cl_layout){.run = transfer->run, .dst = transfer->dst.offset, .src = transfer->src.offset};
+bool bp__strided_of(const bp_transfer *transfer, bool by_dst, bp__strided *layout) {
+    *layout = (bp__strided){.run = transfer->run, .dst = transfer->dst.offset, .src = transfer->src.offset};
     bool any = transfer->run > 0;
     for (int i = 0; i < transfer->ndim; i++) {
         any = any && transfer->shape[i] > 0;
@@ -74,7 +74,7 @@ bool bp__cl_layout_of(const bp_transfer *transfer, bool by_dst, bp__cl_layout *l
     return any;
 }
 
-uint64_t bp__cl_layout_bytes(const bp__cl_layout *layout) {
+uint64_t bp__strided_bytes(const bp__strided *layout) {
     uint64_t bytes = layout->run;
     for (int i = 0; i < layout->ndim; i++) {
         bytes *= layout->size[i];
@@ -84,7 +84,7 @@ uint64_t bp__cl_layout_bytes(const bp__cl_layout *layout) {
 
 /* ---- Rectangles ---- */
 
-static bool is_row(const bp__cl_layout *layout, int i) {
+static bool is_row(const bp__strided *layout, int i) {
     int64_t run = (int64_t)layout->run;
     return layout->dst_stride[i] >= run && layout->src_stride[i] >= run;
 }
@@ -93,14 +93,14 @@ static bool is_slice_of(int64_t slice, int64_t row, uint64_t rows) {
     return slice >= (int64_t)rows * row && slice % row == 0;
 }
 
-static bool is_slice(const bp__cl_layout *layout, int i, int row) {
+static bool is_slice(const bp__strided *layout, int i, int row) {
     return i != row && is_slice_of(layout->dst_stride[i], layout->dst_stride[row], layout->size[row]) &&
            is_slice_of(layout->src_stride[i], layout->src_stride[row], layout->size[row]);
 }
 
-bp__cl_rectangle bp__cl_rectangle_of(const bp__cl_layout *layout) {
+bp__rectangle bp__rectangle_of(const bp__strided *layout) {
     uint64_t runs = 1, best = 1;
-    bp__cl_rectangle found = {-1, -1, 1};
+    bp__rectangle found = {-1, -1, 1};
     for (int i = 0; i < layout->ndim; i++) {
         runs *= layout->size[i];
     }
@@ -113,10 +113,74 @@ bp__cl_rectangle bp__cl_rectangle_of(const bp__cl_layout *layout) {
             uint64_t covered = layout->size[row] * (slice < 0 ? 1 : layout->size[slice]);
             if (fits && covered > best) {
                 best = covered;
-                found = (bp__cl_rectangle){row, slice, 1};
+                found = (bp__rectangle){row, slice, 1};
             }
         }
     }
     found.pieces = runs / best;
     return found;
+}
+
+void bp__rectangle_seek(const bp__strided *layout, const bp__rectangle *rectangle, uint64_t number, uint64_t *dst,
+                        uint64_t *src) {
+    *dst = layout->dst;
+    *src = layout->src;
+    for (int i = layout->ndim - 1; i >= 0; i--) {
+        if (i != rectangle->row && i != rectangle->slice) {
+            uint64_t at = number % layout->size[i];
+            number /= layout->size[i];
+            *dst += at * (uint64_t)layout->dst_stride[i];
+            *src += at * (uint64_t)layout->src_stride[i];
+        }
+    }
+}
+
+/* ---- Parts of a copy ---- */
+
+uint64_t bp__strided_unit(const bp__strided *layout) {
+    const uint64_t largest = 16;
+    uint64_t bits = layout->run | layout->dst | layout->src | largest;
+    for (int i = 0; i < layout->ndim; i++) {
+        bits |= (uint64_t)layout->dst_stride[i] | (uint64_t)layout->src_stride[i];
+    }
+    return bits & -bits;
+}
+
+static void split(const bp__strided *layout, bool write, bp__strided *host, bp__strided *device) {
+    *host = (bp__strided){.run = layout->run};
+    *device = *layout;
+    *(write ? &host->src : &host->dst) = write ? layout->src : layout->dst;
+    *(write ? &device->src : &device->dst) = 0;
+    int64_t packed = (int64_t)layout->run;
+    const int64_t *host_strides = write ? layout->src_stride : layout->dst_stride;
+    for (int i = layout->ndim - 1; i >= 0; i--) {
+        int64_t stride = host_strides[i] ? packed : 0;
+        (write ? device->src_stride : device->dst_stride)[i] = stride;
+        packed *= stride ? (int64_t)layout->size[i] : 1;
+    }
+    for (int i = 0; i < layout->ndim; i++) {
+        if (host_strides[i]) {
+            int at = host->ndim++;
+            host->size[at] = layout->size[i];
+            (write ? host->src_stride : host->dst_stride)[at] = host_strides[i];
+            (write ? host->dst_stride : host->src_stride)[at] = (write ? device->src_stride : device->dst_stride)[i];
+        }
+    }
+}
+
+/* Merges the dimensions of a layout that is sorted already. */
+static void normalize(bp__strided *layout, bool by_dst) {
+    bp_transfer transfer = {.run = layout->run, .dst.offset = layout->dst, .src.offset = layout->src};
+    for (int i = 0; i < layout->ndim; i++) {
+        transfer.shape[transfer.ndim] = (int64_t)layout->size[i];
+        transfer.dst_stride[transfer.ndim] = layout->dst_stride[i];
+        transfer.src_stride[transfer.ndim++] = layout->src_stride[i];
+    }
+    bp__strided_of(&transfer, by_dst, layout);
+}
+
+void bp__strided_divide(const bp__strided *layout, bool write, bp__strided *host, bp__strided *device) {
+    split(layout, write, host, device);
+    normalize(host, !write);
+    normalize(device, true);
 }

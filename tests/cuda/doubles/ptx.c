@@ -1,0 +1,287 @@
+/* ptx.c - modules and kernels of the double of libcuda.so.1: reads the part of PTX that our kernels use, and runs it
+ * thread by thread. An instruction that it does not know is an error of the module. */
+#include "parts.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { REGISTERS_MOST = 32, LINES_MOST = 256, FUNCTIONS_MOST = 16, WORDS_MOST = 16, WORD_BYTES = 32 };
+
+typedef struct line {
+    char words[WORDS_MOST][WORD_BYTES];
+    int count;
+} line;
+
+struct CUfunc_st {
+    char name[WORD_BYTES];
+    size_t parameter_bytes;
+    char registers[REGISTERS_MOST][WORD_BYTES];
+    int register_count;
+    line lines[LINES_MOST];
+    int line_count;
+};
+
+struct CUmod_st {
+    int count;
+    function functions[FUNCTIONS_MOST];
+};
+
+/* ---- Reading ---- */
+
+static bool ends_word(char c) {
+    return isspace((unsigned char)c) || strchr(",;{}[]()", c) != NULL;
+}
+
+/* Divides a line into words; brackets and commas separate them. */
+static void divide(const char *text, size_t length, line *found) {
+    size_t at = 0;
+    found->count = 0;
+    while (at < length && found->count < WORDS_MOST) {
+        size_t size = 0;
+        while (at < length && ends_word(text[at])) {
+            at++;
+        }
+        char *word = found->words[found->count];
+        while (at < length && !ends_word(text[at])) {
+            if (size < WORD_BYTES - 1) {
+                word[size++] = text[at];
+            }
+            at++;
+        }
+        word[size] = '\0';
+        found->count += size > 0;
+    }
+}
+
+static bool read_line(CUmodule module, const line *words) {
+    function *last = module->count > 0 ? &module->functions[module->count - 1] : NULL;
+    const char *first = words->words[0];
+    if (words->count == 0 || strcmp(first, ".version") == 0 || strcmp(first, ".target") == 0 ||
+        strcmp(first, ".address_size") == 0) {
+        return true;
+    }
+    if (strcmp(first, ".visible") == 0) { /* .visible .entry NAME .param .align 8 .b8 all BYTES */
+        if (words->count != 9 || module->count == FUNCTIONS_MOST) {
+            return false;
+        }
+        last = &module->functions[module->count++];
+        memcpy(last->name, words->words[2], sizeof last->name);
+        last->parameter_bytes = strtoul(words->words[8], NULL, 10);
+        return last->parameter_bytes > 0 && last->parameter_bytes <= PARAMETER_BYTES;
+    }
+    if (!last) {
+        return false;
+    }
+    if (strcmp(first, ".reg") == 0) {
+        for (int i = 2; i < words->count; i++) {
+            if (last->register_count == REGISTERS_MOST) {
+                return false;
+            }
+            memcpy(last->registers[last->register_count++], words->words[i], WORD_BYTES);
+        }
+        return true;
+    }
+    if (last->line_count == LINES_MOST) {
+        return false;
+    }
+    last->lines[last->line_count++] = *words;
+    return true;
+}
+
+static CUresult load_functions(CUmodule module, const char *text) {
+    while (*text) {
+        line words;
+        const size_t length = strcspn(text, "\n");
+        divide(text, length, &words);
+        if (!read_line(module, &words)) {
+            return 218; /* INVALID_PTX */
+        }
+        text += length + (text[length] == '\n');
+    }
+    return BP__CU_SUCCESS;
+}
+
+CUresult cuModuleLoadData(CUmodule *made, const void *image) {
+    context *current;
+    CUresult code = double_enter(&current);
+    if (code != BP__CU_SUCCESS) {
+        return code;
+    }
+    if (cuda_double.refuse_modules) {
+        return 222; /* UNSUPPORTED_PTX_VERSION */
+    }
+    pthread_mutex_lock(&double_mutex);
+    code = double_unsafe();
+    pthread_mutex_unlock(&double_mutex);
+    CUmodule module = code ? NULL : calloc(1, sizeof *module);
+    if (!module) {
+        return code ? code : BP__CU_OUT_OF_MEMORY;
+    }
+    code = load_functions(module, image);
+    if (code != BP__CU_SUCCESS) {
+        free(module);
+        return code;
+    }
+    cuda_double.modules++;
+    *made = module;
+    return BP__CU_SUCCESS;
+}
+
+CUresult cuModuleUnload(CUmodule module) {
+    free(module);
+    cuda_double.modules--;
+    return double_ready();
+}
+
+CUresult cuModuleGetFunction(CUfunction *found, CUmodule module, const char *name) {
+    for (int i = 0; i < module->count; i++) {
+        if (strcmp(module->functions[i].name, name) == 0) {
+            *found = &module->functions[i];
+            return BP__CU_SUCCESS;
+        }
+    }
+    return 500; /* NOT_FOUND */
+}
+
+size_t double_parameter_bytes(const function *kernel) {
+    return kernel->parameter_bytes;
+}
+
+/* ---- Running ---- */
+
+typedef struct thread {
+    const function *kernel;
+    const uint8_t *parameters;
+    unsigned group, threads, number;
+    uint64_t registers[REGISTERS_MOST];
+    CUresult error;
+} thread;
+
+/* Returns the register of a name. An unknown one is an error of the kernel. */
+static uint64_t *register_of(thread *own, const char *name) {
+    static uint64_t none;
+    for (int i = 0; i < own->kernel->register_count; i++) {
+        if (strcmp(own->kernel->registers[i], name) == 0) {
+            return &own->registers[i];
+        }
+    }
+    own->error = 218;
+    return &none;
+}
+
+static uint64_t value_of(thread *own, const char *word) {
+    return strcmp(word, "%ctaid.x") == 0  ? own->group
+           : strcmp(word, "%ntid.x") == 0 ? own->threads
+           : strcmp(word, "%tid.x") == 0  ? own->number
+           : *word == '%'                 ? *register_of(own, word)
+                                          : strtoull(word, NULL, 10);
+}
+
+/* Reads or writes `bytes` at an address, from or to one or two registers. */
+static void access_memory(thread *own, const line *words, bool load, size_t bytes, int first_value, int address) {
+    const size_t count = words->count == 4 ? 2 : 1;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t where = value_of(own, words->words[address]) + i * bytes;
+        uint8_t *memory = double_bytes(where, bytes);
+        if (!memory || where % (bytes * count) != i * bytes) {
+            own->error = memory ? BP__CU_MISALIGNED_ADDRESS : BP__CU_ILLEGAL_ADDRESS;
+            return;
+        }
+        uint64_t *value = register_of(own, words->words[first_value + (int)i]);
+        if (load) {
+            *value = 0;
+            memcpy(value, memory, bytes);
+        } else {
+            memcpy(memory, value, bytes);
+        }
+    }
+}
+
+static size_t bytes_of_type(const char *type) {
+    return strcmp(type, "u8") == 0 ? 1 : strcmp(type, "u16") == 0 ? 2 : strcmp(type, "u32") == 0 ? 4 : 8;
+}
+
+/* Runs one instruction other than a branch. */
+static void run_line(thread *own, const line *words) {
+    const char *name = words->words[0];
+    const char *type = strrchr(name, '.') ? strrchr(name, '.') + 1 : name;
+    const int last = words->count - 1;
+    if (strcmp(name, "ld.param.u64") == 0) { /* [all+OFFSET] */
+        const unsigned long at =
+            strtoul(strchr(words->words[2], '+') ? strchr(words->words[2], '+') + 1 : "999", NULL, 10);
+        if (at + 8 > own->kernel->parameter_bytes) {
+            own->error = BP__CU_ILLEGAL_ADDRESS;
+            return;
+        }
+        memcpy(register_of(own, words->words[1]), own->parameters + at, 8);
+    } else if (strncmp(name, "ld.", 3) == 0) {
+        access_memory(own, words, true, bytes_of_type(type), 1, last);
+    } else if (strncmp(name, "st.", 3) == 0) {
+        access_memory(own, words, false, bytes_of_type(type), 2, 1);
+    } else {
+        const uint64_t a = value_of(own, words->words[2]);
+        const uint64_t b = last >= 3 ? value_of(own, words->words[3]) : 0;
+        const uint64_t c = last >= 4 ? value_of(own, words->words[4]) : 0;
+        uint64_t *to = register_of(own, words->words[1]);
+        if (strcmp(name, "mov.u32") == 0 || strcmp(name, "mov.u64") == 0 || strcmp(name, "cvt.u64.u32") == 0) {
+            *to = a;
+        } else if (strcmp(name, "mul.wide.u32") == 0 || strcmp(name, "mul.lo.u64") == 0) {
+            *to = a * b;
+        } else if (strcmp(name, "add.u64") == 0) {
+            *to = a + b;
+        } else if (strcmp(name, "sub.u64") == 0) {
+            *to = a - b;
+        } else if (strcmp(name, "div.u64") == 0 && b != 0) {
+            *to = a / b;
+        } else if (strcmp(name, "mad.lo.u64") == 0) {
+            *to = a * b + c;
+        } else if (strcmp(name, "setp.ge.u64") == 0) {
+            *to = a >= b;
+        } else if (strcmp(name, "setp.eq.u64") == 0) {
+            *to = a == b;
+        } else {
+            own->error = BP__CU_ILLEGAL_INSTRUCTION;
+        }
+    }
+}
+
+/* Returns the line behind a label. */
+static int find_label(const function *kernel, const char *name) {
+    const size_t length = strlen(name);
+    for (int i = 0; i < kernel->line_count; i++) {
+        const char *word = kernel->lines[i].words[0];
+        if (strncmp(word, name, length) == 0 && strcmp(word + length, ":") == 0) {
+            return i + 1;
+        }
+    }
+    return kernel->line_count;
+}
+
+static CUresult run_thread(thread *own) {
+    for (int at = 0; at < own->kernel->line_count && own->error == BP__CU_SUCCESS;) {
+        const line *words = &own->kernel->lines[at++];
+        const char *first = words->words[0];
+        if (strcmp(first, "ret") == 0) {
+            return BP__CU_SUCCESS;
+        }
+        if (*first == '@') { /* @%predicate bra LABEL */
+            at = value_of(own, first + 1) ? find_label(own->kernel, words->words[2]) : at;
+        } else if (first[strlen(first) - 1] != ':') {
+            run_line(own, words);
+        }
+    }
+    return own->error ? own->error : BP__CU_ILLEGAL_INSTRUCTION; /* it has not returned */
+}
+
+CUresult double_launch(const function *kernel, unsigned groups, unsigned threads, const uint8_t *parameters) {
+    CUresult code = BP__CU_SUCCESS;
+    for (unsigned i = 0; i < groups && !double_has(FAULT_KERNELS); i++) {
+        for (unsigned j = 0; j < threads && code == BP__CU_SUCCESS; j++) {
+            thread own = {.kernel = kernel, .parameters = parameters, .group = i, .threads = threads, .number = j};
+            code = run_thread(&own);
+        }
+    }
+    return code;
+}

@@ -1,0 +1,57 @@
+# The double of libcuda.so.1, and one that lacks functions, each in a folder of its own.
+function(add_cuda_double name)
+    add_library(cuda_double_${name} MODULE ${ARGN})
+    target_include_directories(cuda_double_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
+        ${CMAKE_SOURCE_DIR}/tests)
+    target_link_libraries(cuda_double_${name} PRIVATE backplane_flags pthread)
+    set_target_properties(cuda_double_${name} PROPERTIES PREFIX lib OUTPUT_NAME cuda SUFFIX .so.1
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cuda-doubles/${name})
+    target_link_options(cuda_double_${name} PRIVATE -Wl,-soname,libcuda.so.1)
+    programs_of(cuda targets)
+    foreach(target ${targets})
+        add_dependencies(${target} cuda_double_${name})
+    endforeach()
+endfunction()
+file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/doubles/*.c)
+list(FILTER sources EXCLUDE REGEX "/short\\.c$")
+add_cuda_double(good ${sources})
+add_cuda_double(short ${CMAKE_CURRENT_LIST_DIR}/doubles/short.c)
+
+# Each rule of the driver that a test relies on: the test fails, or crashes, if the double breaks the rule.
+function(expect_fault program fault)
+    add_project_test(cuda_fault_${fault} sh -c "! CUDA_FAULT=${fault} $<TARGET_FILE:test_cuda_${program}>")
+endfunction()
+
+# The header of CUDA's toolkit or of its wheels, for the comparison with our prototypes.
+file(GLOB cuda_wheels ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/include)
+find_path(CUDA_HEADERS cuda.h PATHS /usr/local/cuda/include ${cuda_wheels})
+if(CUDA_HEADERS AND TARGET test_cuda_prototypes)
+    target_include_directories(test_cuda_prototypes SYSTEM PRIVATE ${CUDA_HEADERS})
+endif()
+
+foreach(each queues:waits queues:legacy queues:events queues:pop queues:times queues:per_thread memory:free copies:rows
+        copies:peers copies:kernels graphs:graphs graphs:relaxed errors:sticky)
+    string(REPLACE ":" ";" each ${each})
+    expect_fault(${each})
+endforeach()
+
+# What `make gpu-check` examines on a GPU holds for the double, and fails if the double breaks a rule.
+set(checked ${CMAKE_CURRENT_BINARY_DIR}/gpu-check)
+file(MAKE_DIRECTORY ${checked})
+set(with_double BACKPLANE_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/cuda-doubles/good BACKPLANE_REGISTRY_CACHE=off)
+add_project_test(cuda_gpu_check gpu_check --folder ${checked})
+set_property(TEST cuda_gpu_check APPEND PROPERTY ENVIRONMENT ${with_double})
+foreach(pair 1:driver.events.waits 2:driver.streams.default 4:driver.memory.free 5:library.copies 6:library.peers
+        7:capture.noted 8:library.copies 9:capture.relaxed 10:library.context 11:driver.errors 12:driver.events.times
+        13:driver.streams.per_thread)
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 fault)
+    list(GET pair 1 part)
+    string(APPEND faults
+        "CUDA_DOUBLE=fault=${fault} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
+endforeach()
+add_project_test(cuda_gpu_check_faults sh -c "${faults}")
+set_property(TEST cuda_gpu_check_faults APPEND PROPERTY ENVIRONMENT ${with_double})
+add_project_test(cuda_gpu_check_without_device sh -c "$<TARGET_FILE:gpu_check> | grep 'no device: .*libcuda.so.1 was not found'")
+set_property(TEST cuda_gpu_check_without_device APPEND PROPERTY ENVIRONMENT BACKPLANE_LIBRARY_PATH= BACKPLANE_REGISTRY_SYSTEM=false
+    BACKPLANE_REGISTRY_CACHE=off)
