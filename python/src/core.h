@@ -425,9 +425,9 @@ PyObject *core_quick(PyObject *module, PyObject *arguments);
 /* Reads None (*count is -1) or a tuple of at most BP_MAX_NDIM whole numbers. Returns false with an exception set. */
 bool core_numbers(core_state *state, PyObject *tuple, const char *name, int64_t *numbers, int *count);
 
-/* Reads None or a tuple of one number for each of `ndim` dimensions. *to is `numbers`, or NULL for None. Returns false
- * with an exception set. */
-bool core_numbers_each(core_state *state, PyObject *tuple, const char *name, int ndim, int64_t *numbers,
+/* Reads a whole number, which is for each of `ndim` dimensions, or a sequence of one for each. Sets *to to `numbers`.
+ * Returns false with an exception set. */
+bool core_numbers_each(core_state *state, PyObject *given, const char *name, int ndim, int64_t *numbers,
                        const int64_t **to);
 
 /* Reads None or a tuple of at most BP_MAX_NDIM dimensions; *count is -1 for None. Returns false with an exception set.
