@@ -26,6 +26,12 @@ static void tensors_have_addresses(void **state) {
     part.strides = NULL;
     read_bytes(found, &part, NULL);
     assert_int_equal(found[9], 7);
+
+    size_t whole = 0, rest = 0;
+    assert_ok(bp__device_block_size(cuda_place(0), of->data, &whole));
+    assert_ok(bp__device_block_size(cuda_place(0), part.data, &rest));
+    assert_true(whole >= 1000 && rest == whole - 500);
+    assert_fails(bp__device_block_size(cuda_place(0), found, &rest), BP_E_ARGUMENT, "the memory cannot be used");
     free_tensor(tensor);
 }
 
