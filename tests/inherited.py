@@ -43,6 +43,7 @@ def choose_kernels(build, name):
     os.environ.setdefault("POCL_CACHE_DIR", str(folder))
     if not every:
         os.environ.setdefault("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable")
+        os.environ.setdefault("POCL_WORK_GROUP_SPECIALIZATION", "0")
     return build / ("test-cache-optimized" if every else "test-cache")
 
 

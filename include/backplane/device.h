@@ -57,7 +57,7 @@ BP_API const char *bp_device_state_name(bp_device_state state);
 #define BP_DEVICE_CAN_COMPILE 64u      /* the driver has a compiler */
 #define BP_DEVICE_CAN_ATOMICS_64 128u  /* atomic operations on 64-bit integers */
 #define BP_DEVICE_IS_CPU 256u          /* the device is a processor of the host */
-#define BP_DEVICE_HAS_ADDRESSES 512u   /* DLTensor.data is an address, which may be in the middle of a block */
+#define BP_DEVICE_HAS_ADDRESSES 512u   /* by its type: DLTensor.data is an address, also in the middle of a block */
 
 /* Facts of a device. Unknown numbers are 0, unknown texts "". Strings are valid until bp_reset(). */
 typedef struct bp_device_info {

@@ -53,7 +53,8 @@ typedef struct bp_runtime {
     bp_status (*open)(const bp_host *host, void **state);
     void (*close)(void *state, int forked);
     int (*count)(void *state); /* of devices */
-    /* Fills the facts of a device; the host sets place, id, runtime and state. Strings are valid until close. */
+    /* Fills the facts of a device; the host sets place, id, runtime, state, and
+     * BP_DEVICE_HAS_ADDRESSES by the type. Strings are valid until close. */
     bp_status (*describe)(void *state, int index, bp_device_info *info);
 
     /* Opens a device. `context`: the program's context, or NULL for a new one. */

@@ -407,7 +407,7 @@ static bool bring_directly(core_state *state, operand *to, PyObject *array, unsi
     if ((PyObject *)Py_TYPE(array) == state->tensor_type) {
         return core_tensor_read(to, array);
     }
-    to->exchange = core_exchange_find(&state->exchanges, Py_TYPE(array));
+    to->exchange = core_exchange_find(&state->exchanges, array);
     return to->exchange && core_exchange_read(to->exchange, to, array, access);
 }
 

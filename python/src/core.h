@@ -67,12 +67,18 @@ typedef struct core_numpy {
 
 typedef struct core_exchange_api core_exchange_api;
 
+/* A method without arguments that tells a property of a tensor. */
+typedef struct core_predicate {
+    PyObject *method;     /* as the type has it; NULL: it has none */
+    PyCFunction function; /* what the method runs, if it is of C; otherwise NULL */
+} core_predicate;
+
 /* A type whose instances DLPack's C exchange interface reads and makes. */
 typedef struct core_exchange {
     PyTypeObject *type;
     const core_exchange_api *api; /* NULL: the type has none */
-    PyObject *is_negative;        /* its method is_neg, or NULL */
-    PyObject *is_conjugate;       /* its method is_conj, or NULL */
+    core_predicate is_negative;   /* its method is_neg */
+    core_predicate is_conjugate;  /* its method is_conj */
     PyObject *gradient; /* the name "requires_grad", or its descriptor; NULL: the type has no such attribute */
     descrgetfunc get;   /* gets the value by the descriptor; NULL: `gradient` is a name */
 } core_exchange;
@@ -270,8 +276,9 @@ bool core_numpy_has(DLDataType type); /* whether NumPy has the element type */
 
 /* ---- exchange.c ---- */
 
-/* The entry of a type that has the interface, or NULL. The entry stays valid as long as the module. */
-const core_exchange *core_exchange_find(core_exchanges *known, PyTypeObject *type);
+/* The entry of the object's type, if that has the interface; otherwise NULL. The entry stays valid as long as the
+ * module. */
+const core_exchange *core_exchange_find(core_exchanges *known, PyObject *object);
 
 /* Reads a tensor. Returns false, without an exception, for what core_operand() must look at: memory of a device,
  * tensors that need gradients, that are conjugated or negated, or unaligned, and read-only memory for writing. */
@@ -418,9 +425,9 @@ PyObject *core_quick(PyObject *module, PyObject *arguments);
 /* Reads None (*count is -1) or a tuple of at most BP_MAX_NDIM whole numbers. Returns false with an exception set. */
 bool core_numbers(core_state *state, PyObject *tuple, const char *name, int64_t *numbers, int *count);
 
-/* Reads None or a tuple of one number for each of `ndim` dimensions. *to is `numbers`, or NULL for None. Returns false
- * with an exception set. */
-bool core_numbers_each(core_state *state, PyObject *tuple, const char *name, int ndim, int64_t *numbers,
+/* Reads a whole number, which is for each of `ndim` dimensions, or a sequence of one for each. Sets *to to `numbers`.
+ * Returns false with an exception set. */
+bool core_numbers_each(core_state *state, PyObject *given, const char *name, int ndim, int64_t *numbers,
                        const int64_t **to);
 
 /* Reads None or a tuple of at most BP_MAX_NDIM dimensions; *count is -1 for None. Returns false with an exception set.

@@ -106,7 +106,7 @@ static bool read_flag(described_call *of, const described_field *field, PyObject
     return flag >= 0;
 }
 
-/* Reads one number for each dimension. The package gives `ndim` before. */
+/* Reads one number for each dimension, or one for all. The package gives `ndim` before. */
 static bool read_sizes(described_call *of, const described_field *field, PyObject *value) {
     const int64_t *sizes;
     if (of->sizes_count == SIZES) {

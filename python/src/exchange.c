@@ -46,6 +46,24 @@ static const core_exchange_api *api_of(PyTypeObject *type) {
     return api;
 }
 
+/* Finds a method. The function of one of C, as torch's are, is called without the interpreter's preparations, which
+ * take longer than what it does. */
+static core_predicate predicate_of(PyTypeObject *type, PyObject *object, const char *name) {
+    core_predicate found = {PyObject_GetAttrString((PyObject *)type, name), NULL};
+    PyObject *bound = NULL;
+    if (found.method && Py_TYPE(found.method) == &PyMethodDescr_Type) {
+        descrgetfunc bind =
+            (descrgetfunc)(uintptr_t)PyType_GetSlot(&PyMethodDescr_Type, Py_tp_descr_get); /* from 3.10 on */
+        bound = bind ? bind(found.method, object, (PyObject *)type) : NULL;
+    }
+    if (bound && PyCFunction_Check(bound) && PyCFunction_GetFlags(bound) == METH_NOARGS) {
+        found.function = PyCFunction_GetFunction(bound);
+    }
+    Py_XDECREF(bound);
+    PyErr_Clear();
+    return found;
+}
+
 /* Finds how to read `requires_grad`. Torch's is a descriptor with a getter in C, which takes half as long without the
  * search for the name. A class of Python may have an attribute of instances. */
 static void describe_gradient(core_exchange *to, PyTypeObject *type) {
@@ -64,12 +82,12 @@ static void describe_gradient(core_exchange *to, PyTypeObject *type) {
 }
 
 /* The attributes of a type may run Python code: other threads, and calls of this module for other types. */
-static core_exchange described(PyTypeObject *type) {
+static core_exchange described(PyObject *object) {
+    PyTypeObject *type = Py_TYPE(object);
     core_exchange made = {.type = type, .api = api_of(type)};
     if (made.api) {
-        made.is_negative = PyObject_GetAttrString((PyObject *)type, "is_neg");
-        made.is_conjugate = PyObject_GetAttrString((PyObject *)type, "is_conj");
-        PyErr_Clear();
+        made.is_negative = predicate_of(type, object, "is_neg");
+        made.is_conjugate = predicate_of(type, object, "is_conj");
         describe_gradient(&made, type);
         PyErr_Clear();
     }
@@ -78,8 +96,8 @@ static core_exchange described(PyTypeObject *type) {
 }
 
 static void forget(core_exchange *entry) {
-    Py_CLEAR(entry->is_negative);
-    Py_CLEAR(entry->is_conjugate);
+    Py_CLEAR(entry->is_negative.method);
+    Py_CLEAR(entry->is_conjugate.method);
     Py_CLEAR(entry->gradient);
     Py_CLEAR(entry->type);
 }
@@ -102,13 +120,14 @@ static core_exchange *store_exchange(core_exchanges *known, core_exchange *made)
     return &known->of[place];
 }
 
-const core_exchange *core_exchange_find(core_exchanges *known, PyTypeObject *type) {
+const core_exchange *core_exchange_find(core_exchanges *known, PyObject *object) {
+    const PyTypeObject *type = Py_TYPE(object);
     for (int i = 0; i < known->count; i++) {
         if (known->of[i].type == type) {
             return known->of[i].api ? &known->of[i] : NULL;
         }
     }
-    core_exchange made = described(type);
+    core_exchange made = described(object);
     const core_exchange *stored = store_exchange(known, &made);
     return made.api ? stored : NULL;
 }
@@ -120,9 +139,13 @@ static bool is_true(const PyObject *answer) {
     return answer != Py_False;
 }
 
-static bool has_bit(PyObject *predicate, PyObject *object) {
-    PyObject *answer = predicate ? PyObject_CallFunctionObjArgs(predicate, object, NULL) : NULL;
-    bool set = predicate && is_true(answer);
+static bool has_bit(const core_predicate *predicate, PyObject *object) {
+    if (!predicate->method) {
+        return false;
+    }
+    PyObject *answer = predicate->function ? predicate->function(object, NULL)
+                                           : PyObject_CallFunctionObjArgs(predicate->method, object, NULL);
+    bool set = is_true(answer);
     Py_XDECREF(answer);
     return set;
 }
@@ -141,15 +164,15 @@ static bool has_gradient(const core_exchange *of, PyObject *object) {
 /* Returns whether the memory is not all that the tensor means: torch's negative and conjugate bits, and gradients.
  * Torch checks them in __dlpack__(), but not when a tensor is borrowed. */
 static bool is_special(const core_exchange *of, DLDataType type, PyObject *object) {
-    return has_bit(of->is_negative, object) || has_gradient(of, object) ||
-           (type.code == kDLComplex && has_bit(of->is_conjugate, object));
+    return has_bit(&of->is_negative, object) || has_gradient(of, object) ||
+           (type.code == kDLComplex && has_bit(&of->is_conjugate, object));
 }
 
 /* A borrowed tensor does not say whether its memory is read-only; a share of the memory does. Torch, whose types have a
  * negative bit, has no read-only memory, and a share takes as long as the rest of a small call. */
 static bool is_read_only(const core_exchange *of, PyObject *object) {
     DLManagedTensorVersioned *share = NULL;
-    if (of->is_negative) {
+    if (of->is_negative.method) {
         return false;
     }
     if (of->api->share(object, &share) != 0 || !share) {

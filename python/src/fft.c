@@ -48,19 +48,44 @@ bool core_numbers(core_state *state, PyObject *tuple, const char *name, int64_t 
     return size >= 0;
 }
 
-bool core_numbers_each(core_state *state, PyObject *tuple, const char *name, int ndim, int64_t *numbers,
+/* Returns a tuple of what was given: a whole number, or a sequence. NULL with an exception set: it is neither. */
+static PyObject *tuple_of(core_state *state, PyObject *given, const char *name) {
+    PyObject *number = PyTuple_CheckExact(given) || !PyIndex_Check(given) ? NULL : PyNumber_Index(given);
+    if (!number && PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_TypeError)) {
+        return NULL;
+    }
+    PyErr_Clear(); /* arrays of several numbers have an index that fails */
+    PyObject *tuple = number ? PyTuple_Pack(1, number) : PySequence_Tuple(given);
+    Py_XDECREF(number);
+    if (!tuple && PyErr_ExceptionMatches(PyExc_TypeError)) {
+        PyErr_Clear();
+        core_refuse(state, state->bad_type, BP_E_ARGUMENT, "%s: expects a whole number or a tuple of them, but got %R",
+                    name, given);
+    }
+    return tuple;
+}
+
+bool core_numbers_each(core_state *state, PyObject *given, const char *name, int ndim, int64_t *numbers,
                        const int64_t **to) {
     int count;
     *to = NULL;
-    if (!core_numbers(state, tuple, name, numbers, &count)) {
+    PyObject *tuple = tuple_of(state, given, name);
+    const bool good = tuple && core_numbers(state, tuple, name, numbers, &count);
+    Py_XDECREF(tuple);
+    if (!good) {
         return false;
     }
-    if (count >= 0 && count != ndim) {
+    if (count == 1) {
+        for (; count < ndim; count++) {
+            numbers[count] = numbers[0];
+        }
+    }
+    if (count != ndim) {
         core_refuse(state, state->bad_value, BP_E_ARGUMENT,
                     "%s: has %d numbers; one, or one for each of %d dimensions, is needed", name, count, ndim);
         return false;
     }
-    *to = count >= 0 ? numbers : NULL;
+    *to = numbers;
     return true;
 }
 

@@ -181,8 +181,8 @@ static int traverse_module(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->numpy.type);
     for (int i = 0; i < state->exchanges.count; i++) {
         Py_VISIT(state->exchanges.of[i].type);
-        Py_VISIT(state->exchanges.of[i].is_negative);
-        Py_VISIT(state->exchanges.of[i].is_conjugate);
+        Py_VISIT(state->exchanges.of[i].is_negative.method);
+        Py_VISIT(state->exchanges.of[i].is_conjugate.method);
         Py_VISIT(state->exchanges.of[i].gradient);
     }
     return 0;
@@ -210,8 +210,8 @@ static int clear_module(PyObject *module) {
     Py_CLEAR(state->numpy.type);
     for (int i = 0; i < state->exchanges.count; i++) {
         Py_CLEAR(state->exchanges.of[i].type);
-        Py_CLEAR(state->exchanges.of[i].is_negative);
-        Py_CLEAR(state->exchanges.of[i].is_conjugate);
+        Py_CLEAR(state->exchanges.of[i].is_negative.method);
+        Py_CLEAR(state->exchanges.of[i].is_conjugate.method);
         Py_CLEAR(state->exchanges.of[i].gradient);
     }
     state->exchanges.count = 0;

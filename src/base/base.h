@@ -17,6 +17,9 @@
 #define BP__COUNT(array) ((int)(sizeof(array) / sizeof((array)[0])))
 #define BP__LIKELY(x) __builtin_expect(!!(x), 1)
 #define BP__UNLIKELY(x) __builtin_expect(!!(x), 0)
+/* A function whose variables are not part of its caller's frame, so that they are not on the stack below other calls of
+ * the caller: for large variables on deep paths, and for work that a frequent path rarely does. */
+#define BP__OWN_FRAME __attribute__((noinline))
 
 /* ---- Failures (error.c) ---- */
 

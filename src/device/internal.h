@@ -22,8 +22,6 @@ void bp__device_use_host(const bp_host *(*host)(void));
 /* Returns the facts of a device that is ready or recorded, and of the host; NULL if there is none with this place. The
  * first call may look for devices in a child process. Valid until bp_reset(). */
 const bp_device_info *bp__device_facts(int32_t place);
-/* Returns whether memory of the device, or of the host, has addresses. False if there is no such place. */
-bool bp__device_has_addresses(int32_t place);
 /* Returns BP_OK if a plan can be made and run there. Opens nothing. Errors: BP_E_DEVICE (the sentence names the device
  * and the reason), BP_E_FORKED. */
 bp_status bp__device_check(int32_t place);

@@ -94,8 +94,8 @@ static void describe_host(void) {
         info->units = machine.usable_cpus > 0 ? (uint32_t)machine.usable_cpus : 0;
         info->memory = info->largest = machine.memory_bytes > 0 ? (uint64_t)machine.memory_bytes : 0;
     }
-    host.info.can =
-        BP_DEVICE_CAN_F64 | BP_DEVICE_CAN_MAP | BP_DEVICE_CAN_SHARE_HOST | BP_DEVICE_CAN_ATOMICS_64 | BP_DEVICE_IS_CPU;
+    host.info.can = BP_DEVICE_CAN_F64 | BP_DEVICE_CAN_MAP | BP_DEVICE_CAN_SHARE_HOST | BP_DEVICE_CAN_ATOMICS_64 |
+                    BP_DEVICE_IS_CPU | BP_DEVICE_HAS_ADDRESSES;
     host.info.alignment = 64;
 }
 
@@ -191,14 +191,20 @@ static bp_status add_none(list *all, bp__runtime *row) {
     return append_device(all, device);
 }
 
+static void set_number(bp_device_info *info, int32_t number) {
+    info->index = number;
+    info->place = info->type << 16 | number;
+    info->can &= ~BP_DEVICE_HAS_ADDRESSES;
+    info->can |= bp__place_has_addresses(info->place) ? BP_DEVICE_HAS_ADDRESSES : 0;
+}
+
 static bp_status add_one(list *all, bp__runtime *row, int number, const bp_device_info *facts) {
     char id[64];
     bp_device_info info = *facts;
     bp__device *device;
     snprintf(id, sizeof id, "%s:%d", row->runtime->name, number);
     info.type = row->runtime->device_type;
-    info.index = number;
-    info.place = info.type << 16 | number;
+    set_number(&info, number);
     info.runtime = row->runtime->name;
     info.reason = "";
     if (is_excluded(id)) {
@@ -401,11 +407,6 @@ const bp_device_info *bp__device_facts(int32_t place) {
     return state == BP_DEVICE_READY || state == BP_DEVICE_RECORDED ? &device->info : NULL;
 }
 
-bool bp__device_has_addresses(int32_t place) {
-    const bp__device *device = place == 0 ? NULL : bp__device_at_place(place);
-    return place == 0 || (device && (device->info.can & BP_DEVICE_HAS_ADDRESSES));
-}
-
 bp_status bp__device_check(int32_t place) {
     bp__device *device;
     BP__TRY(bp__device_named_by_place(place, &device));
@@ -539,8 +540,7 @@ bp_status bp__list_add_recorded(const bp_device_info *facts, int32_t *place) {
     if (count == BP__RECORDED_MOST) {
         status = bp__fail(BP_E_BUSY, "%d descriptions of devices are loaded already; bp_reset() frees them", count);
     } else {
-        info.index = BP__RECORDED_FIRST + count;
-        info.place = info.type << 16 | info.index;
+        set_number(&info, BP__RECORDED_FIRST + count);
         info.state = BP_DEVICE_RECORDED;
         snprintf(id, sizeof id, "%.40s:%d", info.runtime, (int)info.index);
         status = new_device(&device, &info, id);

@@ -6,8 +6,6 @@
 
 #include "tensor/internal.h"
 
-#include <string.h>
-
 typedef struct pinned_tensor {
     DLManagedTensorVersioned managed;
     bp__device *device;
@@ -70,8 +68,7 @@ bp_status bp_tensor_pinned(DLManagedTensorVersioned **tensor, int32_t place, bp_
         return bp__fail(BP_E_UNSUPPORTED, "bp_tensor_pinned: runtime %s has no pinned memory; use bp_tensor_empty()",
                         device->runtime->name);
     }
-    const size_t dims = (size_t)ndim;
-    pinned_tensor *owned = bp__alloc_zero(1, sizeof *owned + 2 * dims * sizeof *owned->dims);
+    pinned_tensor *owned = bp__alloc_zero(1, sizeof *owned + 2 * (size_t)ndim * sizeof *owned->dims);
     if (!owned) {
         return bp__fail_memory(sizeof *owned, "a tensor");
     }
@@ -80,20 +77,11 @@ bp_status bp_tensor_pinned(DLManagedTensorVersioned **tensor, int32_t place, bp_
         bp__free(owned);
         return status;
     }
-    memcpy(owned->dims, view.shape, dims * sizeof *owned->dims);
-    memcpy(owned->dims + dims, view.strides, dims * sizeof *owned->dims);
     owned->device = device;
-    owned->managed = (DLManagedTensorVersioned){
-        .version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
-        .manager_ctx = owned,
-        .deleter = delete_pinned,
-        .dl_tensor = view.tensor,
-    };
-    DLTensor *made = &owned->managed.dl_tensor;
-    made->data = owned->memory;
-    made->device = device_of(device);
-    made->shape = owned->dims;
-    made->strides = owned->dims + dims;
+    bp__tensor_manage(&owned->managed, &view, owned->dims);
+    owned->managed.deleter = delete_pinned;
+    owned->managed.dl_tensor.data = owned->memory;
+    owned->managed.dl_tensor.device = device_of(device);
     atomic_fetch_add_explicit(&bp__device_objects, 1, memory_order_relaxed);
     *tensor = &owned->managed;
     return BP_OK;

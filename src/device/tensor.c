@@ -5,7 +5,6 @@
 #include "tensor/internal.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 /* ---- Allocation ---- */
 
@@ -100,8 +99,7 @@ bp_status bp_tensor_empty_on(DLManagedTensorVersioned **tensor, int32_t place, b
     BP__TRY(bp_view_init(&view, NULL, dtype, ndim, shape, strides));
     BP__TRY(measure(&view, &size));
     BP__TRY(bp__device_ready(place, &device));
-    const size_t dims = (size_t)ndim;
-    owned_tensor *owned = bp__alloc_zero(1, sizeof *owned + 2 * dims * sizeof *owned->dims);
+    owned_tensor *owned = bp__alloc_zero(1, sizeof *owned + 2 * (size_t)ndim * sizeof *owned->dims);
     if (!owned) {
         return bp__fail_memory(sizeof *owned, "a tensor");
     }
@@ -110,20 +108,11 @@ bp_status bp_tensor_empty_on(DLManagedTensorVersioned **tensor, int32_t place, b
         bp__free(owned);
         return status;
     }
-    memcpy(owned->dims, view.shape, dims * sizeof *owned->dims);
-    memcpy(owned->dims + dims, view.strides, dims * sizeof *owned->dims);
     owned->device = device;
-    owned->managed = (DLManagedTensorVersioned){
-        .version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
-        .manager_ctx = owned,
-        .deleter = delete_tensor,
-        .dl_tensor = view.tensor,
-    };
-    DLTensor *made = &owned->managed.dl_tensor;
-    made->data = owned->block ? owned->block->base : NULL;
-    made->device = (DLDevice){(DLDeviceType)device->info.type, device->info.index};
-    made->shape = owned->dims;
-    made->strides = owned->dims + dims;
+    bp__tensor_manage(&owned->managed, &view, owned->dims);
+    owned->managed.deleter = delete_tensor;
+    owned->managed.dl_tensor.data = owned->block ? owned->block->base : NULL;
+    owned->managed.dl_tensor.device = (DLDevice){(DLDeviceType)device->info.type, device->info.index};
     atomic_fetch_add_explicit(&bp__device_objects, 1, memory_order_relaxed);
     *tensor = &owned->managed;
     return BP_OK;

@@ -135,7 +135,7 @@ static void add_exclusion(bp__choice *choice, bp__candidate *candidate, const ch
 
 /* Refuses a candidate that does not work on the problem's device. On the host, the providers of devices are of no
  * interest, and on a device those that do not offer the operation anywhere. */
-static void add_device_refusal(bp__choice *choice, bp__candidate *candidate) {
+BP__OWN_FRAME static void add_device_refusal(bp__choice *choice, bp__candidate *candidate) {
     bp_problem on_host = choice->asked;
     on_host.place = 0;
     const bool relevant = choice->asked.place != 0 && reasons_of(candidate, &on_host) != 1u << BP_REASON_OP;
@@ -270,7 +270,7 @@ static void estimate(bp_offers *self, const bp_verdict *verdict, const void *fou
     }
 }
 
-static void set_estimates(bp__choice *choice, int first) {
+BP__OWN_FRAME static void set_estimates(bp__choice *choice, int first) {
     bp__offer *offers = choice->offers + first;
     const int count = choice->count - first;
     bool accepted = false;

@@ -121,8 +121,8 @@ static bp_status replace(bp_prepared **prepared, bp_status status, bp_prepared *
 }
 
 /* Adds what runs around the provider's part: the family's adapter, copies to the host, the queue of a device. */
-static bp_status wrap_call(bp_prepared **prepared, const bp__choice *choice, const bp_problem *problem,
-                           const char *text) {
+BP__OWN_FRAME static bp_status wrap_call(bp_prepared **prepared, const bp__choice *choice, const bp_problem *problem,
+                                         const char *text) {
     bp_problem local = *problem; /* as the provider's side sees it */
     bp_prepared *outer = NULL;
     bp_status status = BP_OK;

@@ -261,7 +261,7 @@ bp_status bp__prepare_transferred(const bp_problem *problem, bp_prepared *inner,
         .struct_size = sizeof(bp_prepared), .enqueue = enqueue_transferred, .destroy = destroy_transferred};
     t->inner = inner;
     t->place = problem->place;
-    t->has_addresses = bp__device_has_addresses(problem->place);
+    t->has_addresses = bp__place_has_addresses(problem->place);
     t->inputs = bp__input_count((bp_op)problem->op);
     t->count = count;
     t->first = bp__family_of(problem)->host_inputs;

@@ -44,47 +44,53 @@ static int64_t cores_of(int64_t quota, int64_t period) {
     return quota > 0 && period > 0 ? (quota - 1) / period + 1 : 0;
 }
 
-static int64_t quota_v2(const char *folder) {
-    char path[1280];
+enum { FOLDER = 1024, WITH_FILE = FOLDER + 32 };
+
+/* Each quota_v function gets a folder in a buffer of WITH_FILE bytes, of which it leaves the first `length`. */
+static int64_t quota_v2(char *folder, size_t length) {
     char text[64];
     char *rest;
-    snprintf(path, sizeof path, "%s/cpu.max", folder);
-    if (!bp__read_text(path, text, sizeof text)) {
+    snprintf(folder + length, WITH_FILE - length, "/cpu.max");
+    if (!bp__read_text(folder, text, sizeof text)) {
         return 0;
     }
     int64_t quota = strtoll(text, &rest, 10); /* 0 for "max", which means no limit */
     return cores_of(quota, strtoll(rest, NULL, 10));
 }
 
-static int64_t quota_v1(const char *folder) {
-    char path[1280];
+static int64_t quota_v1(char *folder, size_t length) {
     int64_t quota;
     int64_t period;
-    snprintf(path, sizeof path, "%s/cpu.cfs_quota_us", folder);
-    if (!bp__read_number(path, &quota)) {
+    snprintf(folder + length, WITH_FILE - length, "/cpu.cfs_quota_us");
+    if (!bp__read_number(folder, &quota)) {
         return 0;
     }
-    snprintf(path, sizeof path, "%s/cpu.cfs_period_us", folder);
-    return bp__read_number(path, &period) ? cores_of(quota, period) : 0;
+    snprintf(folder + length, WITH_FILE - length, "/cpu.cfs_period_us");
+    return bp__read_number(folder, &period) ? cores_of(quota, period) : 0;
 }
 
 /* Returns the smallest quota on the way from a group to the root of its hierarchy. Inside a container the group's own
  * directory is usually missing, because the mount begins at it. In that case the root has the quota. */
-static int64_t least_quota(const char *mount, const char *group, int64_t (*quota)(const char *folder)) {
-    char folder[1024];
-    size_t root = strlen(mount);
-    if (snprintf(folder, sizeof folder, "%s%s", mount, group) >= (int)sizeof folder) {
-        return quota(mount);
+static int64_t least_quota(const char *mount, const char *group, int64_t (*quota)(char *folder, size_t length)) {
+    char folder[WITH_FILE];
+    const size_t root = strlen(mount);
+    size_t length = root + strlen(group);
+    if (length >= FOLDER) {
+        group = "";
+        length = root;
     }
     int64_t least = 0;
+    snprintf(folder, sizeof folder, "%s%s", mount, group);
     for (;;) {
-        int64_t here = quota(folder);
+        int64_t here = quota(folder, length);
         least = here > 0 && (least == 0 || here < least) ? here : least;
-        char *slash = strrchr(folder, '/');
+        folder[length] = '\0';
+        const char *slash = strrchr(folder, '/');
         if (!slash || slash < folder + root) {
             return least;
         }
-        *slash = '\0';
+        length = (size_t)(slash - folder);
+        folder[length] = '\0';
     }
 }
 
@@ -98,7 +104,7 @@ static bool lists_cpu(const char *controllers) {
 }
 
 /* Returns the quota for one line of /proc/self/cgroup, "number:controllers:group"; version 2 names no controllers. */
-static int64_t quota_of_line(const char *root, char *line) {
+BP__OWN_FRAME static int64_t quota_of_line(const char *root, char *line) {
     char mount[512];
     char *controllers = strchr(line, ':');
     char *group = controllers ? strchr(controllers + 1, ':') : NULL;
@@ -121,16 +127,20 @@ static int64_t quota_of_line(const char *root, char *line) {
     return least_quota(mount, group, quota_v1);
 }
 
+BP__OWN_FRAME static void read_groups(const char *root, char *text, size_t size) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
+    bp__read_text(path, text, size);
+}
+
 int64_t bp__cgroup_cpus(const char *root) {
     enum { SIZE = 8192 };
-    char path[512];
     char *rest = NULL, *text = bp__alloc(SIZE);
     int64_t least = 0;
     if (!text) {
         return 0;
     }
-    snprintf(path, sizeof path, "%s/proc/self/cgroup", root);
-    bp__read_text(path, text, SIZE);
+    read_groups(root, text, SIZE);
     for (char *line = strtok_r(text, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
         int64_t here = quota_of_line(root, line);
         least = here > 0 && (least == 0 || here < least) ? here : least;

@@ -25,6 +25,8 @@ typedef struct transform {
     bool to_real;
     long double scale;
     wide_tensor in;
+    int64_t item; /* offset of the item that `square` is of; -1: none */
+    long double square;
 } transform;
 
 typedef struct total {
@@ -42,21 +44,55 @@ static long double weight_of(const transform *t, int64_t j) {
     return t->to_real && j > 0 && 2 * j < t->axes[t->ndim - 1].n ? 2 : 1;
 }
 
-/* Adds the elements of one line along the last axis, each times the factor of its own index, and all times `turn`. */
+/* Adds the elements `from` to `end` of a line along the last axis, each times the factor of its own index, and all
+ * times `weight`. */
+static void add_range(const transform *t, const double *line, int64_t from, int64_t end, long double weight,
+                      long double sum[2]) {
+    const axis *a = &t->axes[t->ndim - 1];
+    const int64_t step = a->in_stride * t->in.parts;
+    long double re = 0, im = 0;
+    int64_t phase = from > 0 ? from * a->out_index % a->n : 0;
+    for (int64_t j = from; j < end && t->in.parts == 2; j++, phase = next_phase(a, phase)) {
+        const long double *turn = &a->turns[2 * phase];
+        const long double x = line[j * step], y = line[j * step + 1];
+        re += turn[0] * x - turn[1] * y;
+        im += turn[0] * y + turn[1] * x;
+    }
+    for (int64_t j = from; j < end && t->in.parts == 1; j++, phase = next_phase(a, phase)) {
+        const long double x = line[j * step];
+        re += a->turns[2 * phase] * x;
+        im += a->turns[2 * phase + 1] * x;
+    }
+    sum[0] += weight * re;
+    sum[1] += weight * im;
+}
+
+/* Adds the elements of one line along the last axis, all times `turn`. */
 static void add_line(const transform *t, int64_t offset, const long double turn[2], total *sum) {
     const axis *a = &t->axes[t->ndim - 1];
-    long double re = 0, im = 0;
-    for (int64_t j = 0, phase = 0; j < a->given; j++, phase = next_phase(a, phase)) {
-        const double *element = t->in.data + (offset + j * a->in_stride) * t->in.parts;
+    const double *line = t->in.data + offset * t->in.parts;
+    const int64_t one = a->given < 1 ? a->given : 1, half = (a->n + 1) / 2;
+    const int64_t twice = !t->to_real || half < one ? one : half < a->given ? half : a->given;
+    long double own[2] = {0, 0};
+    add_range(t, line, 0, one, 1, own);
+    add_range(t, line, one, twice, 2, own);
+    add_range(t, line, twice, a->given, 1, own);
+    sum->re += turn[0] * own[0] - turn[1] * own[1];
+    sum->im += turn[0] * own[1] + turn[1] * own[0];
+}
+
+/* Returns the sum of the squares of an item's elements, each with its weight. */
+static long double square_of(const transform *t, int which, int64_t offset) {
+    const axis *a = &t->axes[which];
+    long double square = 0;
+    for (int64_t j = 0; j < a->given; j++) {
+        const int64_t at = offset + j * a->in_stride;
+        const double *element = t->in.data + at * t->in.parts;
         const long double weight = weight_of(t, j);
         const long double x = weight * element[0], y = t->in.parts == 2 ? weight * element[1] : 0;
-        const long double c = a->turns[2 * phase], s = a->turns[2 * phase + 1];
-        re += c * x - s * y;
-        im += c * y + s * x;
-        sum->square += x * x + y * y;
+        square += which < t->ndim - 1 ? square_of(t, which + 1, at) : x * x + y * y;
     }
-    sum->re += turn[0] * re - turn[1] * im;
-    sum->im += turn[0] * im + turn[1] * re;
+    return square;
 }
 
 /* Without a dimension, the element itself is added. */
@@ -68,10 +104,6 @@ static void add_element(const transform *t, int64_t offset, total *sum) {
 }
 
 static void add_axis(const transform *t, int which, int64_t offset, const long double turn[2], total *sum) {
-    if (t->ndim == 0) {
-        add_element(t, offset, sum);
-        return;
-    }
     if (which == t->ndim - 1) {
         add_line(t, offset, turn, sum);
         return;
@@ -83,6 +115,20 @@ static void add_axis(const transform *t, int which, int64_t offset, const long d
         long double both[2] = {turn[0] * next[0] - turn[1] * next[1], turn[0] * next[1] + turn[1] * next[0]};
         add_axis(t, which + 1, offset + j * a->in_stride, both, sum);
     }
+}
+
+/* Sets the sum for one element of the result. All elements of an item have the same squares. */
+static void add_item(transform *t, int64_t offset, total *sum) {
+    if (t->ndim == 0) {
+        add_element(t, offset, sum);
+        return;
+    }
+    if (t->item != offset) {
+        t->square = square_of(t, 0, offset);
+        t->item = offset;
+    }
+    add_axis(t, 0, offset, (const long double[]){1, 0}, sum);
+    sum->square = t->square;
 }
 
 static bp_status make_turns(axis *a, int sign) {
@@ -245,7 +291,7 @@ static bp_status set_values(transform *t, const bp_fft_call *call, const DLTenso
         reference_value value = {.index = made->values[i].index};
         total sum = {0, 0, 0};
         if (!whole) {
-            add_axis(t, 0, locate(t, call, in, out, value.index), (const long double[]){1, 0}, &sum);
+            add_item(t, locate(t, call, in, out, value.index), &sum);
         }
         const bool bounded = set_element(t, out, whole ? &all[i] : &sum, &value);
         made->values[known] = value;
@@ -271,7 +317,7 @@ static bp_status choose_elements(const transform *t, const DLTensor *out, refere
 
 bp_status reference_of_fft(reference_results *made, const bp_fft_call *call, const DLTensor *input,
                            const DLTensor *output) {
-    transform t = {.ndim = 0};
+    transform t = {.ndim = 0, .item = -1};
     *made = (reference_results){.count = 1, .of = {{.name = "output", .tensor = output}}};
     reference *values = &made->of[0].values;
     bp_status status = open_transform(&t, call, input, output);

@@ -81,7 +81,7 @@ static bool visit_loaded(void *user, const char *path, uintptr_t base) {
 
 /* Warns if the library would load a second OpenMP runtime. MKL is exempt: it supports every runtime, and uses the one
  * that its caller selects before the first call. */
-static void warn_of_conflict(const bp_library_info *library) {
+BP__OWN_FRAME static void warn_of_conflict(const bp_library_info *library) {
     const char *wanted = runtime_of(library->threading);
     if (!wanted || strcmp(library->family, "mkl") == 0) {
         return;
@@ -108,7 +108,7 @@ static bp_status refuse(const bp_library_info *library) {
 }
 
 /* Checks that the file has not been replaced since it was listed. */
-static bp_status check_unchanged(const bp_library_info *library) {
+BP__OWN_FRAME static bp_status check_unchanged(const bp_library_info *library) {
     bp__elf elf;
     const char *why;
     if (!bp__elf_open(&elf, library->path, &why)) {
@@ -199,17 +199,21 @@ static bp_status check_threads(const bp_library_info *library) {
                           library->id, library->path, count, strerror_r(error, reason, sizeof reason));
 }
 
+BP__OWN_FRAME static bp_status load(const bp_library_info *library, void **handle) {
+    char error[1024];
+    int flags = RTLD_NOW | RTLD_LOCAL | (bp__deepbind() ? RTLD_DEEPBIND : 0);
+    *handle = bp__open_with_local_dependencies(library->path, flags, NULL, error, sizeof error);
+    return *handle
+               ? BP_OK
+               : bp__fail(BP_E_LOAD, "library '%s' (%s) could not be loaded: %s", library->id, library->path, error);
+}
+
 static bp_status open_file(const bp_library_info *library, void **handle) {
     BP__TRY(bp__file_trusted(library->path));
     BP__TRY(check_threads(library));
     BP__TRY(check_unchanged(library));
     warn_of_conflict(library);
-    char error[1024];
-    int flags = RTLD_NOW | RTLD_LOCAL | (bp__deepbind() ? RTLD_DEEPBIND : 0);
-    *handle = bp__open_with_local_dependencies(library->path, flags, NULL, error, sizeof error);
-    if (!*handle) {
-        return bp__fail(BP_E_LOAD, "library '%s' (%s) could not be loaded: %s", library->id, library->path, error);
-    }
+    BP__TRY(load(library, handle));
     return check_origin(library, *handle);
 }
 

@@ -108,6 +108,10 @@ bool bp__tensor_self_overlaps(const DLTensor *tensor);
  * overlap. */
 bool bp__tensor_overlap(const DLTensor *a, const DLTensor *b);
 
+/* Makes a managed tensor of the view: without a deleter, with the view's data and device. It is the first member of its
+ * owner, which has `dims` for twice as many numbers as the tensor has dimensions: shape, then strides. */
+void bp__tensor_manage(DLManagedTensorVersioned *managed, const bp_view *view, int64_t *dims);
+
 /* Describes a tensor for messages: "f32 3x4 strides 4,1". */
 const char *bp__tensor_text(const DLTensor *tensor, char *buffer, size_t size);
 

@@ -62,23 +62,19 @@ static size_t head_size(int ndim) {
     return (used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static DLManagedTensorVersioned *manage(owned_tensor *owned, const bp_view *view, size_t size) {
+void bp__tensor_manage(DLManagedTensorVersioned *managed, const bp_view *view, int64_t *dims) {
     const int ndim = view->tensor.ndim;
-    int64_t *strides = owned->dims + ndim;
     for (int i = 0; i < ndim; i++) {
-        owned->dims[i] = view->shape[i];
-        strides[i] = view->strides[i];
+        dims[i] = view->shape[i];
+        dims[ndim + i] = view->strides[i];
     }
-    owned->managed = (DLManagedTensorVersioned){
+    *managed = (DLManagedTensorVersioned){
         .version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION},
-        .manager_ctx = owned,
-        .deleter = delete_tensor,
+        .manager_ctx = managed,
         .dl_tensor = view->tensor,
     };
-    owned->managed.dl_tensor.data = size > 0 ? (char *)owned + head_size(ndim) : NULL;
-    owned->managed.dl_tensor.shape = owned->dims;
-    owned->managed.dl_tensor.strides = strides;
-    return &owned->managed;
+    managed->dl_tensor.shape = dims;
+    managed->dl_tensor.strides = dims + ndim;
 }
 
 bp_status bp_tensor_empty(DLManagedTensorVersioned **tensor, bp_dtype dtype, int ndim, const int64_t *shape,
@@ -95,10 +91,14 @@ bp_status bp_tensor_empty(DLManagedTensorVersioned **tensor, bp_dtype dtype, int
     if (!owned) {
         return bp__fail_memory(size, "a tensor");
     }
-    *tensor = manage(owned, &view, size);
+    bp__tensor_manage(&owned->managed, &view, owned->dims);
+    owned->managed.deleter = delete_tensor;
     if (size > 0) {
-        ask_for_huge_pages((*tensor)->dl_tensor.data, size);
+        char *data = (char *)owned + head_size(ndim);
+        owned->managed.dl_tensor.data = data;
+        ask_for_huge_pages(data, size);
     }
+    *tensor = &owned->managed;
     return BP_OK;
 }
 

@@ -1,6 +1,6 @@
 /* test_interleaved.c - tests that a product of a batch gets the measured times of its kind: of contiguous items, or of
  * items between whose rows there are rows of other items. */
-#include "calibration/internal.h"
+#include "calibration/support_curves.h"
 #include "ops/gemm/gemm.h"
 
 #include <math.h>
@@ -12,16 +12,6 @@
 #include <cmocka.h>
 
 enum { ITEMS = BP__BATCH_ITEMS, M = 8, N = 16, K = 4, PLAIN_NS = 100, TIMES_BATCHED = 2, TIMES_INTERLEAVED = 5 };
-
-static void set_curve(bp__calibration *calibration, int variant, double value) {
-    const int class = bp__class_find(BP_OP_GEMM, BP_F32, variant);
-    bp__curve *curve = &calibration->curves[class];
-    assert_true(class >= 0);
-    curve->known = true;
-    for (int i = 0; i < bp__lattice_points(bp__classes[class].lattice); i++) {
-        curve->values[i] = (float)log2(value);
-    }
-}
 
 /* Returns the predicted time of an item, relative to one that is alone. */
 static double factor_of(const bp_gemm_problem *g) {

@@ -1,6 +1,6 @@
 /* test_threads.c - tests the predicted times of products on several threads: for more work than was measured, starting
  * the threads counts less; and of a batch, whether the threads divide its items or each item. */
-#include "calibration/internal.h"
+#include "calibration/support_curves.h"
 #include "machine/internal.h"
 #include "ops/gemm/gemm.h"
 
@@ -16,16 +16,6 @@ enum { PLAIN_NS = 100, LAST = 1024 }; /* LAST: the largest size of the lattice o
 
 /* The factor of threads for the largest measured product. */
 static double measured;
-
-static void set_curve(bp__calibration *calibration, int variant, double value) {
-    const int class = bp__class_find(BP_OP_GEMM, BP_F32, variant);
-    bp__curve *curve = &calibration->curves[class];
-    assert_true(class >= 0);
-    curve->known = true;
-    for (int i = 0; i < bp__lattice_points(bp__classes[class].lattice); i++) {
-        curve->values[i] = (float)log2(value);
-    }
-}
 
 /* Returns the time on all processors, relative to one thread. */
 static double factor_of(int64_t m, int64_t items, uint32_t library_kinds) {

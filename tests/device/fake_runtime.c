@@ -115,6 +115,7 @@ static int count_devices(void *state) {
 
 static bp_status describe(void *state, int index, bp_device_info *info) {
     static char names[8][64], extensions[5000];
+    (void)state;
     if (!*extensions) {
         for (int i = 0; strlen(extensions) < 4500; i++) {
             snprintf(extensions + strlen(extensions), 32, "%sfake_extension_%d", i ? " " : "", i);
@@ -127,8 +128,7 @@ static bp_status describe(void *state, int index, bp_device_info *info) {
     info->version = "3.0";
     info->extensions = extensions;
     info->uuid = index == 1 ? "0123-fake" : "";
-    info->can = BP_DEVICE_CAN_F64 | BP_DEVICE_CAN_MAP | BP_DEVICE_CAN_TIME | (index == 1 ? BP_DEVICE_CAN_F16 : 0) |
-                (((fake_state *)state)->addresses ? BP_DEVICE_HAS_ADDRESSES : 0);
+    info->can = BP_DEVICE_CAN_F64 | BP_DEVICE_CAN_MAP | BP_DEVICE_CAN_TIME | (index == 1 ? BP_DEVICE_CAN_F16 : 0);
     info->units = 4;
     info->arch = index == 1 ? "fake_90" : NULL;
     info->capability = 900;

@@ -57,7 +57,7 @@ static void test_host_comes_first_and_opens_nothing(void **state) {
     assert_int_equal(host.place, 0);
     assert_int_equal(host.index, 0);
     assert_int_equal(host.state, BP_DEVICE_READY);
-    assert_true(host.can & BP_DEVICE_IS_CPU);
+    assert_true(host.can & BP_DEVICE_IS_CPU && host.can & BP_DEVICE_HAS_ADDRESSES);
     assert_true(host.memory > 0);
     assert_ok(bp_device_find("host", &place));
     assert_int_equal(place, 0);
@@ -81,6 +81,8 @@ static void test_devices_are_listed_with_their_facts(void **state) {
     assert_string_equal(one.platform, "");
     assert_int_equal(one.units, 4);
     assert_true(one.memory == UINT64_C(1) << 33);
+    assert_false(one.can & BP_DEVICE_HAS_ADDRESSES); /* the runtime tells neither */
+    assert_true(first_of("other").can & BP_DEVICE_HAS_ADDRESSES);
     assert_true(strlen(one.extensions) > 4000); /* longer than a line of the report */
     assert_memory_equal(one.extensions, "fake_extension_0 fake_extension_1 ", 34);
     bp_device_info two = {.struct_size = sizeof two};

@@ -2,25 +2,9 @@
  * and cudnn on CUDA and ROCm, fp32_precision on other devices.
  *
  * "other" looks like ROCm, "fake" like no device that PyTorch has settings for. */
-#include "device/gauge_provider.h"
-#include "device/support_device.h"
+#include "device/support_gauge.h"
 
 #include "dispatch/internal.h"
-
-#include <dlfcn.h>
-
-static gauge_record *gauge;
-
-static int start(void **state) {
-    start_devices(state);
-    setenv("BACKPLANE_PROVIDER_PATH", FAKES "/good:" FAKES "/gauge", 1);
-    restart_devices();
-    void *handle = dlopen(FAKES "/gauge/gauge.so", RTLD_NOW | RTLD_LOCAL);
-    assert_non_null(handle);
-    gauge = dlsym(handle, "gauge");
-    assert_non_null(gauge);
-    return 0;
-}
 
 static int begin_policies(void **state) {
     gauge->properties = 0;
@@ -452,5 +436,5 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_check_in_a_linear_layer_runs_convolutions, begin_policies, end),
         cmocka_unit_test_setup_teardown(a_plan_is_never_used_with_another_policy, begin_policies, end),
     };
-    return cmocka_run_group_tests(tests, start, stop_devices);
+    return cmocka_run_group_tests(tests, start_gauge, stop_devices);
 }

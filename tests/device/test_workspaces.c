@@ -2,27 +2,13 @@
  * from a program.
  *
  * Memory of "other" has addresses, with 16 bytes of alignment; bases of "fake" are handles. */
-#include "device/gauge_provider.h"
-#include "device/support_device.h"
+#include "device/support_gauge.h"
 
 #include "dispatch/internal.h"
 
-#include <dlfcn.h>
 #include <malloc.h>
 
 enum { N = 16, SIZE = 1000 };
-static gauge_record *gauge;
-
-static int start(void **state) {
-    start_devices(state);
-    setenv("BACKPLANE_PROVIDER_PATH", FAKES "/good:" FAKES "/gauge", 1);
-    restart_devices();
-    void *handle = dlopen(FAKES "/gauge/gauge.so", RTLD_NOW | RTLD_LOCAL);
-    assert_non_null(handle);
-    gauge = dlsym(handle, "gauge");
-    assert_non_null(gauge);
-    return 0;
-}
 
 /* The next plans are new ones. */
 static void forget_plans(void) {
@@ -255,5 +241,5 @@ int main(void) {
         cmocka_unit_test_setup_teardown(wrong_alignments_are_refused, begin_workspaces, end),
         cmocka_unit_test_setup_teardown(a_plan_of_the_host_needs_64_bytes, begin_workspaces, end),
     };
-    return cmocka_run_group_tests(tests, start, stop_devices);
+    return cmocka_run_group_tests(tests, start_gauge, stop_devices);
 }

@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "support/no_leak_check.h"
+#include "support/require.h"
 
 enum { N = 192, TEAM = 3, SIDE = 1500, MANY = 0 };
 
@@ -30,14 +31,6 @@ typedef void (*region_starter)(void (*body)(void *), void *argument, unsigned th
 
 static double left[N * N], right[N * N], exact[N * N], tall[SIDE * SIDE];
 static int cpus;
-
-#define REQUIRE(condition)                                                                                             \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, bp_last_error());                      \
-            _exit(1);                                                                                                  \
-        }                                                                                                              \
-    } while (0)
 
 /* ---- Calls, and the number of threads that they used ---- */
 

@@ -20,16 +20,9 @@
 
 #include "support/child.h"
 #include "support/no_leak_check.h"
+#include "support/require.h"
 
 enum { N = 600, MOST = 256, SKIPPED = 2, SIDE = 24 };
-
-#define REQUIRE(condition)                                                                                             \
-    do {                                                                                                               \
-        if (!(condition)) {                                                                                            \
-            fprintf(stderr, "%s:%d: %s (%s)\n", __FILE__, __LINE__, #condition, bp_last_error());                      \
-            _exit(1);                                                                                                  \
-        }                                                                                                              \
-    } while (0)
 
 /* ---- The threads of the process ---- */
 

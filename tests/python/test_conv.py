@@ -205,3 +205,28 @@ def test_a_transposed_convolution_whose_padding_removes_the_output():
             F.conv_transpose1d(np.ones((1, 1, 2)), np.ones((1, 3, 1)), bias, **words)
     with pytest.raises(bp.Error, match="nothing to plan"):
         bp.explain(F.conv_transpose1d, np.ones((1, 1, 2)), np.ones((1, 3, 1)), padding=1)
+
+
+@pytest.mark.parametrize("two", [2, np.int64(2), np.array(2), (2,), [2, 2], np.array([2, 2]), range(2, 3)])
+def test_a_number_for_each_dimension(two):
+    x, w = integers("f4", 1, 1, 7, 8), integers("f4", 1, 1, 2, 3)
+    for name in ("stride", "padding", "dilation"):
+        np.testing.assert_array_equal(F.conv2d(x, w, **{name: two}), F.conv2d(x, w, **{name: (2, 2)}))
+    np.testing.assert_array_equal(F.max_pool2d(x, two), F.max_pool2d(x, (2, 2), stride=()))
+    np.testing.assert_array_equal(F.adaptive_avg_pool2d(x, two), F.adaptive_avg_pool2d(x, (2, 2)))
+    np.testing.assert_array_equal(F.adaptive_avg_pool2d(x, (None, 2)), F.adaptive_avg_pool2d(x, (7, 2)))
+    np.testing.assert_array_equal(F.adaptive_avg_pool2d(x, [None]), x)
+
+
+@pytest.mark.parametrize(("wrong", "error", "match"), [
+    (None, bp.BadTypeError, "expects a whole number or a tuple of them, but got None"), (1.5, bp.BadTypeError, "got 1.5"),
+    ("2", bp.BadTypeError, "takes whole numbers"), ((1, None), bp.BadTypeError, "takes whole numbers"),
+    ((), bp.BadValueError, "has 0 numbers"), ((1, 2, 3), bp.BadValueError, "has 3 numbers; one, or one for each of 2 dimensions"),
+    (1 << 70, bp.BadValueError, "takes numbers of 64 bits"), ((1,) * 70, bp.BadValueError, "has 70 numbers")])
+def test_what_is_no_number_for_each_dimension(wrong, error, match):
+    x, w = np.ones((1, 1, 4, 4)), np.ones((1, 1, 2, 2))
+    for name in ("stride", "dilation"):
+        with pytest.raises(error, match=f"{name}: .*{match}"):
+            F.conv2d(x, w, **{name: wrong})
+    with pytest.raises(error, match=f"kernel_size: .*{match}"):
+        F.max_pool2d(x, wrong)

@@ -112,6 +112,23 @@ def test_what_the_memory_does_not_say_is_not_borrowed(special):
     assert type(bp.matmul(Lent(COMPLEX), Lent(COMPLEX))) is Lent
 
 
+# As torch's, its predicates are methods in C: b"1" has a negative bit, b"a" a conjugate bit.
+InC = type("InC", (bytearray,), {"__dlpack_c_exchange_api__": Lent.__dlpack_c_exchange_api__, "requires_grad": False, "borrowed": 0,
+                                 "is_neg": bytearray.isdigit, "is_conj": bytearray.islower})
+
+
+@pytest.mark.parametrize(("bits", "array", "borrowed"), [
+    (b"", COMPLEX, True), (b"1", COMPLEX, False), (b"1", A, False), (b"a", COMPLEX, False), (b"a", A, True)])
+def test_predicates_in_c(bits, array, borrowed):
+    given = InC(bits)
+    given.array = array
+    if borrowed:
+        assert np.allclose(bp.matmul(given, Lent(array)).array, array @ array)
+        return
+    with pytest.raises((TypeError, ValueError, BufferError)):
+        bp.matmul(given, Lent(array))
+
+
 # Without a negative bit: torch, which has it, has no read-only memory, and its tensors are not asked.
 Unsigned = type("Unsigned", (), {name: value for name, value in vars(Lent).items() if name not in ("is_neg", "__dict__", "__weakref__")})
 

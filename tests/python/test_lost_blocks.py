@@ -1,4 +1,4 @@
-"""A hundred thousand calls under valgrind, and fewer under AddressSanitizer: no block that the extension or the library
+"""Calls under valgrind (a hundred thousand with TESTED_ALL), and fewer under AddressSanitizer: no block that the extension or the library
 allocated is lost.
 
 Python frees through its own allocator and keeps things on purpose until the process ends, so that only blocks count whose
@@ -15,7 +15,7 @@ import pytest
 
 from conftest import PACKAGES, ROOT
 
-CALLS = 100_000
+CALLS = 100_000 if os.environ.get("TESTED_ALL") else 20_000
 EACH = 200  # calls of each kind where the number of calls is not CALLS
 SANITIZED = os.environ.get("TESTED_SANITIZERS", "")
 # Matches a stack frame of Backplane by function or file; a tail call may hide the function. Excludes three file names that

@@ -178,13 +178,6 @@ void test_array_mark(test_array *t) {
     memset(t->memory, MARK, (size_t)t->all * bp_dtype_size(t->dtype));
 }
 
-void test_array_fill(test_array *t, double scale) {
-    for (int64_t i = 0; i < test_array_count(t); i++) {
-        const double re = test_array_uniform(), im = part_of(t->dtype) != t->dtype ? test_array_uniform() : 0;
-        test_array_set_complex(t, i, (bp_scalar){scale * re, scale * im});
-    }
-}
-
 int64_t test_array_count(const test_array *t) {
     int64_t count = t->memory != NULL;
     for (int d = 0; d < t->view.tensor.ndim; d++) {
@@ -202,6 +195,32 @@ char *test_array_at(const test_array *t, int64_t index) {
     return (char *)t->view.tensor.data + at * (int64_t)bp_dtype_size(t->dtype);
 }
 
+/* Visits the elements in row-major order, without a division for each. */
+typedef struct cursor {
+    const test_array *array;
+    char *at;
+    int64_t left; /* elements, with the present one */
+    int64_t index[BP_MAX_NDIM];
+} cursor;
+
+static cursor first_element(const test_array *t) {
+    return (cursor){.array = t, .at = t->view.tensor.data, .left = test_array_count(t)};
+}
+
+static void advance(cursor *c) {
+    const bp_view *view = &c->array->view;
+    const int64_t size = (int64_t)bp_dtype_size(c->array->dtype);
+    c->left--;
+    for (int d = view->tensor.ndim - 1; d >= 0; d--) {
+        c->at += view->strides[d] * size;
+        if (++c->index[d] < view->shape[d]) {
+            return;
+        }
+        c->at -= view->shape[d] * view->strides[d] * size;
+        c->index[d] = 0;
+    }
+}
+
 static double load(bp_dtype dtype, const char *from) {
     double value;
     float single;
@@ -217,8 +236,11 @@ static double load(bp_dtype dtype, const char *from) {
 }
 
 static void store(bp_dtype dtype, char *to, double value) {
+    const float single = (float)value;
     if (dtype == BP_F64) {
         memcpy(to, &value, sizeof value);
+    } else if (dtype == BP_F32) {
+        memcpy(to, &single, sizeof single);
     } else {
         bp__convert_matrix(dtype, BP_F64, 1, 1, to, 1, 1, &value, 1, 1);
     }
@@ -233,16 +255,42 @@ bp_scalar test_array_get_complex(const test_array *t, int64_t index) {
     return (bp_scalar){load(part, at), part != t->dtype ? load(part, at + bp_dtype_size(part)) : 0};
 }
 
-void test_array_set_complex(test_array *t, int64_t index, bp_scalar value) {
+static void store_i64(bp_dtype dtype, char *at, int64_t value) {
+    switch (dtype) {
+#define X(name, type)                                                                                                  \
+    case BP_##name: {                                                                                                  \
+        const type stored = (type)value;                                                                               \
+        memcpy(at, &stored, sizeof stored);                                                                            \
+        break;                                                                                                         \
+    }
+        WHOLE_TYPES(X)
+#undef X
+    default:
+        fail_msg("%s is no type of integers", bp_dtype_name(dtype));
+    }
+}
+
+static void store_complex(const test_array *t, char *at, bp_scalar value) {
     const bp_dtype part = part_of(t->dtype);
-    char *at = test_array_at(t, index);
     if (test_array_is_whole(t->dtype)) {
-        test_array_set_i64(t, index, (int64_t)value.re);
+        store_i64(t->dtype, at, (int64_t)value.re);
         return;
     }
     store(part, at, value.re);
     if (part != t->dtype) {
         store(part, at + bp_dtype_size(part), value.im);
+    }
+}
+
+void test_array_set_complex(test_array *t, int64_t index, bp_scalar value) {
+    store_complex(t, test_array_at(t, index), value);
+}
+
+void test_array_fill(test_array *t, double scale) {
+    const bool pairs = part_of(t->dtype) != t->dtype;
+    for (cursor c = first_element(t); c.left > 0; advance(&c)) {
+        const double re = test_array_uniform(), im = pairs ? test_array_uniform() : 0;
+        store_complex(t, c.at, (bp_scalar){scale * re, scale * im});
     }
 }
 
@@ -272,34 +320,33 @@ int64_t test_array_get_i64(const test_array *t, int64_t index) {
 }
 
 void test_array_set_i64(test_array *t, int64_t index, int64_t value) {
-    char *at = test_array_at(t, index);
-    switch (t->dtype) {
-#define X(name, type)                                                                                                  \
-    case BP_##name: {                                                                                                  \
-        const type stored = (type)value;                                                                               \
-        memcpy(at, &stored, sizeof stored);                                                                            \
-        break;                                                                                                         \
-    }
-        WHOLE_TYPES(X)
-#undef X
-    default:
-        fail_msg("%s is no type of integers", bp_dtype_name(t->dtype));
+    store_i64(t->dtype, test_array_at(t, index), value);
+}
+
+/* Fails the test if a byte before `end` has no mark. */
+static void check_marks(const test_array *t, const char *from, const char *end, const char *text) {
+    for (const char *at = from; at < end; at++) {
+        if (*at != MARK) {
+            fail_msg("%s: byte %d, which is no part of the tensor, was written", text, (int)(at - t->memory));
+        }
     }
 }
 
 void test_array_check_gaps(const test_array *t, const char *text) {
     const size_t size = bp_dtype_size(t->dtype);
-    char *used = calloc(t->bytes + 1, 1);
+    bool *used = calloc((size_t)t->all + 1, sizeof *used);
     assert_non_null(used);
-    for (int64_t i = 0; i < test_array_count(t); i++) {
-        memset(used + (test_array_at(t, i) - t->block), 1, size);
+    for (cursor c = first_element(t); c.left > 0; advance(&c)) {
+        used[(size_t)(c.at - t->memory) / size] = true;
     }
     test_array_open(t);
-    for (size_t i = 0; i < t->bytes; i++) {
-        if (!used[i] && t->block[i] != MARK) {
-            fail_msg("%s: byte %d, which is no part of the tensor, was written", text, (int)(t->block + i - t->memory));
+    check_marks(t, t->block, t->memory, text);
+    for (int64_t i = 0; i < t->all; i++) {
+        if (!used[i]) {
+            check_marks(t, t->memory + (size_t)i * size, t->memory + (size_t)(i + 1) * size, text);
         }
     }
+    check_marks(t, t->memory + (size_t)t->all * size, t->block + t->bytes, text);
     test_array_close(t);
     free(used);
 }

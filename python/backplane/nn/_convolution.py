@@ -8,23 +8,12 @@ from typing import TYPE_CHECKING, Any, Dict, Optional, Sequence, Tuple
 
 from .. import _core
 from .._convert import exact
-from .._errors import bad_type, bad_value, whole
+from .._errors import bad_type, bad_value
 from .._products import _like
 from ._functions import for_each_ndim
 
 if TYPE_CHECKING:
     from .._types import Kind, Next, Numbers, Operand, Out, Padding, SettingsArgument
-
-def _each(name: str, numbers: Any, ndim: int) -> Tuple[int, ...]:
-    """Returns one number for each dimension; a single one is for all."""
-    number = whole(numbers)
-    if number is not None:
-        return (number,) * ndim
-    try:
-        given = tuple(numbers)
-    except TypeError:
-        raise bad_type(f"{name}: expects a whole number or a tuple of them, but got {numbers!r}") from None
-    return given * ndim if len(given) == 1 else given
 
 
 def _size(name: str, size: Any) -> Tuple[int, ...]:
@@ -43,6 +32,11 @@ def _call(kind: Tuple[str, int, bool], of: Dict[str, Any], wanted: str, size: An
         raise bad_value(f"padding: expects 'same', 'valid' or numbers, but got {padding!r}", "E_ARGUMENT")
     if groups == 0:  # which is the default of the call
         raise bad_value("groups: is 0; it must be at least 1")
+    sizes = {"stride": of["stride"], "dilation": of["dilation"]}
+    if not named:
+        sizes["padding"] = padding
+    if transposed:
+        sizes["output_padding"] = of["output_padding"]
     results = _core.call(
         "conv",
         (wanted,),
@@ -54,11 +48,8 @@ def _call(kind: Tuple[str, int, bool], of: Dict[str, Any], wanted: str, size: An
         ndim=ndim,
         transposed=transposed,
         groups=groups,
-        stride=_each("stride", of["stride"], ndim),
-        dilation=_each("dilation", of["dilation"], ndim),
-        padding=None if named else _each("padding", padding, ndim),
-        output_padding=_each("output_padding", of["output_padding"], ndim) if transposed else None,
         mode=padding if named else "explicit",
+        **sizes,
         **arrays,
     )
     return results if explains else of["out"] if results[0] is None else _like(results[0], *tuple(arrays.values())[:2])

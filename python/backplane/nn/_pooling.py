@@ -10,16 +10,30 @@ from .. import _core
 from .._convert import exact, shape_of
 from .._errors import bad_type, bad_value, whole
 from .._products import _like
-from ._convolution import _each, _size
+from ._convolution import _size
 from ._functions import for_each_ndim
 
 if TYPE_CHECKING:
     from .._types import Flag, Kind, Numbers, Operand, Out, SettingsArgument, Sizes
 
-def _output_size(size: Any, sizes: Tuple[int, ...], ndim: int) -> Tuple[int, ...]:
+def _output_size(size: Any, sizes: Tuple[int, ...], ndim: int) -> Any:
     """Returns the sizes of adaptive pooling; None stands for the input's size."""
-    given: Tuple[Any, ...] = (size,) * ndim if size is None else _each("output_size", size, ndim)
+    given = size if isinstance(size, (tuple, list)) else (size,)
+    if not any(one is None for one in given):
+        return size
+    given = tuple(given) * ndim if len(given) == 1 else given
     return tuple(sizes[len(sizes) - ndim + d] if n is None and len(sizes) >= ndim else n for d, n in enumerate(given))
+
+
+def _sizes(array: Any, size: Any, ndim: int, of: Dict[str, Any]) -> Dict[str, Any]:
+    """Returns the fields that are numbers for each dimension."""
+    if "output_size" in of:
+        return {"output_size": _output_size(of["output_size"], shape_of(array) if size is None else size, ndim)}
+    given = {name: of[name] for name in ("kernel_size", "stride", "padding", "dilation") if name in of}
+    stride = given["stride"]
+    if stride is None or (isinstance(stride, (tuple, list)) and not stride):  # PyTorch's words for the kernel's sizes
+        del given["stride"]
+    return given
 
 
 def _divisor(of: Dict[str, Any]) -> int:
@@ -48,17 +62,13 @@ def _call(kind: str, ndim: int, array: Any, wanted: Tuple[str, ...], size: Any, 
         kind=kind,
         pass_="forward" if forward else "backward",
         ndim=ndim,
-        output_size=_output_size(of["output_size"], shape_of(array) if forward else size, ndim) if adaptive else None,
-        kernel_size=None if adaptive else _each("kernel_size", of["kernel_size"], ndim),
-        stride=None if adaptive or of["stride"] is None else _each("stride", of["stride"], ndim) or None,
-        dilation=None if adaptive or kind == "average" else _each("dilation", of["dilation"], ndim),
-        padding=None if adaptive else _each("padding", of["padding"], ndim),
         ceil_mode=not adaptive and of["ceil_mode"],
         exclude_padding=not of.get("count_include_pad", True) and divisor == 0,
         divisor=divisor,
         input=array if forward else None,
         grad_output=None if forward else array,
         indices=of.get("indices"),
+        **_sizes(array, size, ndim, of),
     )
     return results if explains else (of["out"] if results[0] is None else _like(results[0], array), *results[1:])
 

@@ -90,8 +90,7 @@ static const char *const *options_of(const bp_call *call, const cli_special *as)
 }
 
 /* Arrays are rows if the call has an axis, and otherwise have one dimension. */
-static const cli_sizing *make_sizing(const cli_special *as, const char *arrays) {
-    const char *shapes = as->arrays ? as->arrays : arrays;
+static const cli_sizing *make_sizing(const cli_special *as, const char *shapes) {
     const cli_sizing rows = {.sizes = {64, 256, 1024, 4096}}, flat = {.sizes = {64, 4096, 262144, 4194304}};
     cli_sizing *made = cli_allocate(sizeof *made);
     *made = *shapes == 'n' ? flat : rows;
@@ -118,6 +117,11 @@ static cli_operation make_row(const bp_call *call, const cli_special *as) {
     const names read = names_of(call, false, has_axis(call) ? "256xn" : "n"), written = names_of(call, true, "");
     cli_described *described = cli_allocate(sizeof *described);
     *described = (cli_described){info->name, as->fixed, read.fields, written.fields, as->adjust, NULL};
+    free(written.usage);
+    free(written.sizes);
+    if (info->unplanned || as->arrays) {
+        free(read.sizes);
+    }
     return (cli_operation){.name = as->name ? as->name : info->name,
                            .arrays = read.usage,
                            .least = read.least,
@@ -129,7 +133,7 @@ static cli_operation make_row(const bp_call *call, const cli_special *as) {
                            .explain = info->unplanned ? NULL : described_explain,
                            .measured = info->unplanned ? NULL : &described_measured,
                            .described = described,
-                           .sizing = info->unplanned ? NULL : make_sizing(as, read.sizes)};
+                           .sizing = info->unplanned ? NULL : make_sizing(as, as->arrays ? as->arrays : read.sizes)};
 }
 
 /* ---- A family ---- */

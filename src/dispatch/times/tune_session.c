@@ -182,13 +182,12 @@ static bool prepare_and_verify(bp__session *s, const bp__eligible *all) {
 }
 
 static double compare(bp__session *s) {
-    bp__timed comparison[BP__TUNE_MOST];
     for (int i = 0; i < s->count; i++) {
-        comparison[i] = s->list[i].timed;
+        s->compared[i] = s->list[i].timed;
     }
-    const double pace = bp__compare_times(&s->trial, comparison, s->count, &s->budget);
+    const double pace = bp__compare_times(&s->trial, s->compared, s->count, &s->budget);
     for (int i = 0; i < s->count; i++) {
-        s->list[i].timed = comparison[i];
+        s->list[i].timed = s->compared[i];
     }
     return pace;
 }

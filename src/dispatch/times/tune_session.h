@@ -49,6 +49,7 @@ typedef struct bp__session {
     bp__budget budget;
     bp__measured list[BP__TUNE_MOST]; /* the eligible ones that have run, in the same order */
     int count;
+    bp__timed compared[BP__TUNE_MOST]; /* their times while they run in turn */
 } bp__session;
 
 /* Makes the offer's plan, runs it once on fresh operands and keeps the result. `m` is zeroed before. */

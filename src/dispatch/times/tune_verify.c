@@ -93,22 +93,28 @@ static void take_native(bp_offers *self, const bp_verdict *verdict, const void *
     }
 }
 
+/* Computes the result of a candidate. Returns whether it has an offer. */
+BP__OWN_FRAME static bool run_candidate(bp__session *s, bp__measured *m, bp__candidate *candidate) {
+    native_offer o = {.base = {take_native}};
+    bp__offer offer = {.candidate = candidate};
+    candidate->provider->accept(candidate->instance, &s->choice->asked, &o.base);
+    offer.verdict = o.verdict;
+    if (o.found) {
+        bp__session_compute(s, m, &offer, o.size > 0 ? o.data : NULL);
+    }
+    return o.found;
+}
+
 /* Computes the result of native, which settings may have excluded from the comparison. */
 static void run_native(bp__session *s, bp__measured *m) {
     bp__candidate **list;
     int count;
-    native_offer o = {.base = {take_native}};
     if (bp__candidates(false, &list, &count) != BP_OK) {
         return;
     }
-    for (int i = 0; i < count && !o.found; i++) {
-        if (list[i]->instance && bp__candidate_is_native(list[i])) {
-            bp__offer offer = {.candidate = list[i]};
-            list[i]->provider->accept(list[i]->instance, &s->choice->asked, &o.base);
-            offer.verdict = o.verdict;
-            if (o.found) {
-                bp__session_compute(s, m, &offer, o.size > 0 ? o.data : NULL);
-            }
+    for (int i = 0; i < count; i++) {
+        if (list[i]->instance && bp__candidate_is_native(list[i]) && run_candidate(s, m, list[i])) {
+            return;
         }
     }
 }

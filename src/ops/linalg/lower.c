@@ -88,7 +88,7 @@ static bool count_items(int64_t *items, const dim *dims, int count) {
     return true;
 }
 
-static bp_status lower_batch(bp_linalg_problem *l, const bp__linalg_facts *facts) {
+BP__OWN_FRAME static bp_status lower_batch(bp_linalg_problem *l, const bp__linalg_facts *facts) {
     dim dims[BP_MAX_NDIM];
     int count = merge_batch(dims, facts);
     if (count > BP_MAX_BATCH_NDIM) {

@@ -1,7 +1,6 @@
 /* table.c - makes the table of linear algebra, and the descriptions of its calls, from the lists of call.h. */
 #include "ops/linalg/call.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* Modes: first, last, and the default's meaning. */
@@ -115,7 +114,7 @@ const char *bp__linalg_operand_name(const bp__linalg_entry *entry, int index) {
 
 const char *bp__linalg_dims(const bp__linalg_facts *facts, int index, char letters[3]) {
     const char *dims = facts->entry->operand[index].dims;
-    snprintf(letters, 3, "%s", dims);
+    bp__copy_text(letters, 3, dims); /* deep in the stack of a first call: not with snprintf() */
     if (dims[0] == '\0' || dims[1] != 'r') {
         return letters;
     }

@@ -2,21 +2,31 @@
 #include "providers/driver/placement.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 /* Lists are taken once and never given back; one whose caller has ended is used again. */
 enum { LISTS = 64, MOST_WORKERS = 127, MOST_THREADS = 512, ORIGINS = 64 };
 
+/* The system gives the id of an ended thread to another one: only id and time of the start are one thread's alone. */
+typedef struct worker {
+    int id;
+    uint64_t start;
+} worker;
+
 struct bp__workers {
     atomic_int caller; /* thread id; 0: not in use; SHARED: all callers */
     atomic_int number;
     atomic_flag busy; /* a thread reads or writes what follows. Others do without it: they do not wait */
     int count;
-    int worker[MOST_WORKERS];
+    worker worker[MOST_WORKERS];
     atomic_int avoided; /* the processor that they must not use now; -1: none */
     int before_count;   /* threads that existed before a call; 0: not expected */
     int before[MOST_THREADS];
@@ -121,6 +131,28 @@ bp__workers *bp__workers_expect(int number, bool shared) {
     return workers;
 }
 
+/* Returns when the thread of this process started, in ticks since the system did; 0 if there is none. */
+static uint64_t start_of(int thread) {
+    enum { BEFORE_START = 20 }; /* spaces between the name, which is in parentheses, and the time */
+    char path[48], line[512];
+    snprintf(path, sizeof path, "/proc/self/task/%d/stat", thread);
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t size = file < 0 ? -1 : read(file, line, sizeof line - 1);
+    if (file >= 0) {
+        close(file);
+    }
+    line[size > 0 ? size : 0] = '\0';
+    const char *at = strrchr(line, ')');
+    for (int i = 0; at && i < BEFORE_START; i++) {
+        at = strchr(at + 1, ' ');
+    }
+    return at ? strtoull(at, NULL, 10) : 0;
+}
+
+static bool is_there(const worker *one) {
+    return one->start > 0 && start_of(one->id) == one->start;
+}
+
 /* Whether the thread is not bound: it may run where its caller may. */
 static bool is_unbound(int thread, const cpu_set_t *of_caller) {
     cpu_set_t own;
@@ -131,7 +163,7 @@ static bool is_unbound(int thread, const cpu_set_t *of_caller) {
 static void remove_ended(bp__workers *workers) {
     int left = 0;
     for (int i = 0; i < workers->count; i++) {
-        if (exists(workers->worker[i])) {
+        if (is_there(&workers->worker[i])) {
             workers->worker[left++] = workers->worker[i];
         }
     }
@@ -155,7 +187,7 @@ static void add_started(bp__workers *workers, int expected) {
         return;
     }
     for (int i = 0; i < found && workers->count < MOST_WORKERS; i++) {
-        workers->worker[workers->count++] = now[i];
+        workers->worker[workers->count++] = (worker){now[i], start_of(now[i])};
     }
     atomic_store_explicit(&workers->avoided, -1, memory_order_relaxed);
 }
@@ -181,8 +213,9 @@ static void move_workers(bp__workers *workers, int processor) {
     }
     CPU_CLR((size_t)processor, &allowed);
     for (int i = 0; CPU_COUNT(&allowed) > 0 && i < workers->count; i++) {
-        if (exists(workers->worker[i])) { /* or its number may belong to a thread of another process */
-            sched_setaffinity(workers->worker[i], sizeof allowed, &allowed);
+        /* The id of one that has ended may be another thread's, of this process or of another one. */
+        if (is_there(&workers->worker[i])) {
+            sched_setaffinity(workers->worker[i].id, sizeof allowed, &allowed);
         }
     }
 }

@@ -190,8 +190,10 @@ static void complete_positions(const call *w, const int64_t index[1 + BP_MAX_CON
     w->plan->set.own->complete(&sums, &results);
 }
 
-/* Adds up `runs` neighbouring positions of a row, which have the same taps inside the image. */
-static void add_positions(const call *w, const int64_t index[1 + BP_MAX_CONV_NDIM], int64_t runs) {
+/* Adds up `runs` neighbouring positions of a row, which have the same taps inside the image. Not inlined, so that its
+ * sums are not part of the frame of other rows. */
+__attribute__((noinline)) static void add_positions(const call *w, const int64_t index[1 + BP_MAX_CONV_NDIM],
+                                                    int64_t runs) {
     const int64_t element = (int64_t)w->plan->set.products->element, groups = w->plan->problem.of.conv.groups;
     double memory[RUN * RUNS];
     const place p = place_of(&w->job, index);

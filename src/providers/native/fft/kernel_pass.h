@@ -246,16 +246,22 @@ INLINE void NAME(last_pass)(int radix, const bp__fft_pass *pass, int64_t s, cons
     }
 }
 
-/* Functions of one radix. */
+/* Functions of one radix. With vectors they are not inlined, so that their numbers are not on the stack below a pass of
+ * another radix. */
+#if LANES == 1
+#define OF_RADIX static
+#else
+#define OF_RADIX __attribute__((noinline)) static
+#endif
 #define RADIX(radix)                                                                                                   \
-    static void NAME(first_##radix)(const bp__fft_pass *pass, const bp__fft_view *in, REAL *to) {                      \
+    OF_RADIX void NAME(first_##radix)(const bp__fft_pass *pass, const bp__fft_view *in, REAL *to) {                    \
         NAME(first_pass)(radix, pass, in, to);                                                                         \
     }                                                                                                                  \
-    static void NAME(middle_##radix)(const bp__fft_pass *pass, int64_t s, const REAL *from, REAL *to) {                \
+    OF_RADIX void NAME(middle_##radix)(const bp__fft_pass *pass, int64_t s, const REAL *from, REAL *to) {              \
         NAME(middle_pass)(radix, pass, s, from, to);                                                                   \
     }                                                                                                                  \
-    static void NAME(last_##radix)(const bp__fft_pass *pass, int64_t s, const bp__fft_view *in,                        \
-                                   const bp__fft_view *out, double scale) {                                            \
+    OF_RADIX void NAME(last_##radix)(const bp__fft_pass *pass, int64_t s, const bp__fft_view *in,                      \
+                                     const bp__fft_view *out, double scale) {                                          \
         NAME(last_pass)(radix, pass, s, in, out, scale);                                                               \
     }
 #define EACH_RADIX(X) X(1) X(2) X(3) X(4) X(5) X(7) X(8) X(11) X(13) WIDEST_RADIX(X)
@@ -265,6 +271,7 @@ INLINE void NAME(last_pass)(int radix, const bp__fft_pass *pass, int64_t s, cons
 #define WIDEST_RADIX(X)
 #endif
 EACH_RADIX(RADIX)
+#undef OF_RADIX
 
 /* Adds one term to the even and the odd sum. */
 INLINE void NAME(add_term)(COMPLEX *even, COMPLEX *odd, COMPLEX sum, COMPLEX difference, const REAL *root) {

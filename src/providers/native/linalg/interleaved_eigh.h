@@ -72,8 +72,9 @@ static void NAME(reflect_both)(VELEMENT *a, int64_t row, int n, const VELEMENT *
 }
 
 /* Reduces the matrix: the diagonal goes to d, the subdiagonal to e. Column k below the diagonal becomes the vector v of
- * reflector k. */
-static void NAME(make_tridiagonal)(VELEMENT *a, int64_t row, int n, VECTOR *d, VECTOR *e, VELEMENT *tau) {
+ * reflector k. Not inlined, so that its vectors are not part of the frame of all that follows. */
+static __attribute__((noinline)) void NAME(make_tridiagonal)(VELEMENT *a, int64_t row, int n, VECTOR *d, VECTOR *e,
+                                                             VELEMENT *tau) {
     for (int k = 0; k + 1 < n; k++) {
         VELEMENT *below = a + (k + 1) * row + k, v[BP__SMALL_MOST];
         const int left = n - 1 - k;
