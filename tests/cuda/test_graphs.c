@@ -75,10 +75,11 @@ static void strided_copies_are_captured(void **state) {
     enum { ROWS = 40, COLUMNS = 50 };
     fixture f = make_fixture();
     bp_graph *graph = NULL;
-    DLManagedTensorVersioned *matrix, *turned, *host;
+    DLManagedTensorVersioned *matrix, *turned, *direct, *host;
     const int64_t shape[] = {ROWS, COLUMNS}, columns[] = {1, ROWS};
     assert_ok(bp_tensor_empty_on(&matrix, cuda_place(0), BP_F32, 2, shape, NULL));
     assert_ok(bp_tensor_empty_on(&turned, cuda_place(0), BP_F32, 2, shape, columns));
+    assert_ok(bp_tensor_empty_on(&direct, cuda_place(0), BP_F32, 2, shape, columns));
     assert_ok(bp_tensor_pinned(&host, cuda_place(0), BP_F32, 2, shape));
     float *values = host->dl_tensor.data, back[ROWS * COLUMNS];
     for (int i = 0; i < ROWS * COLUMNS; i++) {
@@ -87,16 +88,20 @@ static void strided_copies_are_captured(void **state) {
     assert_ok(bp_queue_capture_begin(f.queue));
     assert_ok(bp_copy(&matrix->dl_tensor, &host->dl_tensor, f.queue));
     assert_ok(bp_copy(&turned->dl_tensor, &matrix->dl_tensor, f.queue));
+    assert_ok(bp_copy(&direct->dl_tensor, &host->dl_tensor, f.queue)); /* without a temporary block */
     assert_ok(bp_queue_capture_end(&graph, f.queue));
     assert_ok(bp_graph_launch(graph, f.queue));
     assert_ok(bp_queue_wait(f.queue));
-    read_bytes(back, &turned->dl_tensor, NULL);
-    for (int i = 0; i < ROWS * COLUMNS; i++) {
-        assert_true(back[i] == (float)i);
+    for (int which = 0; which < 2; which++) {
+        read_bytes(back, which ? &direct->dl_tensor : &turned->dl_tensor, NULL);
+        for (int i = 0; i < ROWS * COLUMNS; i++) {
+            assert_true(back[i] == (float)i);
+        }
     }
     bp_graph_release(graph);
     free_tensor(matrix);
     free_tensor(turned);
+    free_tensor(direct);
     free_tensor(host);
     free_fixture(&f);
 }

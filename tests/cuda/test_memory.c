@@ -26,6 +26,20 @@ static void tensors_have_addresses(void **state) {
     part.strides = NULL;
     read_bytes(found, &part, NULL);
     assert_int_equal(found[9], 7);
+
+    size_t whole = 0, rest = 0;
+    assert_ok(bp__device_block_size(cuda_place(0), of->data, &whole));
+    assert_ok(bp__device_block_size(cuda_place(0), part.data, &rest));
+    assert_true(whole >= 1000 && rest == whole - 500);
+    assert_fails(bp__device_block_size(cuda_place(0), found, &rest), BP_E_ARGUMENT, "the memory cannot be used");
+    free_tensor(tensor);
+}
+
+static void memory_cannot_be_mapped(void **state) {
+    (void)state;
+    DLManagedTensorVersioned *tensor = cuda_bytes(0, 100, 1);
+    bp_view view;
+    assert_fails(bp_map(&view, &tensor->dl_tensor, BP_MAP_READ, NULL), BP_E_UNSUPPORTED, "cuda:0");
     free_tensor(tensor);
 }
 
@@ -163,6 +177,7 @@ static void the_program_may_allocate(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(tensors_have_addresses, begin_cuda, end_cuda),
+        cmocka_unit_test_setup_teardown(memory_cannot_be_mapped, begin_cuda, end_cuda),
         cmocka_unit_test_setup_teardown(freed_blocks_are_used_again, begin_cuda, end_cuda),
         cmocka_unit_test_setup_teardown(blocks_are_used_again_in_order, begin_cuda, end_cuda),
         cmocka_unit_test_setup_teardown(exported_blocks_are_freed_after_all_work, begin_cuda, end_cuda),

@@ -24,7 +24,7 @@ static void write_uuid(CUdevice id, char text[37]) {
 
 static uint32_t abilities(CUdevice id, uint32_t capability) {
     const bool integrated = attribute(id, BP__CU_DEVICE_ATTRIBUTE_INTEGRATED) != 0;
-    return BP_DEVICE_CAN_F64 | BP_DEVICE_CAN_TIME | BP_DEVICE_CAN_ATOMICS_64 | BP_DEVICE_HAS_ADDRESSES |
+    return BP_DEVICE_CAN_F64 | BP_DEVICE_CAN_TIME | BP_DEVICE_CAN_ATOMICS_64 |
            (capability >= 530 ? BP_DEVICE_CAN_F16 : 0) | (integrated ? BP_DEVICE_CAN_SHARE_HOST : 0);
 }
 
