@@ -27,8 +27,14 @@
  * if either element is. The inputs are broadcast as in NumPy: shapes are aligned at their last dimensions, and a
  * dimension of size 1 is repeated.
  *
+ * With a result of type bool: isnan, isinf (of either sign), isfinite, and logical_not, which is true of 0; equal,
+ * not_equal, less, less_equal, greater and greater_equal; logical_and, logical_or and logical_xor of whether the elements
+ * differ from 0. NaN differs from 0. If either element is NaN, not_equal is true and the other comparisons are false. -0
+ * equals 0.
+ *
  * Element types: f16, bf16, f32 and f64, the same for all operands; i32 and i64 for negative, abs, relu, floor, ceil,
- * round, trunc, sign, and for the functions of two elements except divide. Integers are computed modulo 2^32 and 2^64.
+ * round, trunc, sign, and for the functions of two elements except divide; comparisons and the
+ * logical functions also of bool. Integers are computed modulo 2^32 and 2^64.
  * f16 and bf16 are computed in f32 and rounded once. The largest errors in f32 and f64, in units of the distance of the
  * numbers next to the result:
  *
@@ -113,6 +119,11 @@ BP_API bp_status bp_gather_explain(bp_explanation **explanation, const bp_option
  * copy as bp_unary_run() makes it. */
 BP_API bp_status bp_concat_run(const bp_options *options, int count, const DLTensor *const *tensors, int axis,
                                DLTensor *output);
+
+/* Return the element type of the result of a function of elements of this type: BP_BOOL if it is whether something
+ * holds, otherwise the same type, which copy may convert. BP_DTYPE_NONE: an unknown kind. */
+BP_API bp_dtype bp_unary_dtype(bp_unary_kind kind, bp_dtype dtype);
+BP_API bp_dtype bp_binary_dtype(bp_binary_kind kind, bp_dtype dtype);
 
 /* Write rank and shape of a result, of up to BP_MAX_NDIM sizes. Data pointers may be NULL. */
 BP_API bp_status bp_binary_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape);

@@ -37,7 +37,7 @@ def run(
         return result
 
 
-_OF_INTEGERS = ("negative", "abs", "relu", "floor", "ceil", "round", "trunc", "sign")
+_OF_INTEGERS = ("negative", "abs", "relu", "floor", "ceil", "round", "trunc", "sign", "logical_not")
 """The functions of one element that integers have."""
 
 

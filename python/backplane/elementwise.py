@@ -38,17 +38,30 @@ __all__ = [
     "concat",
     "cos",
     "divide",
+    "equal",
     "erf",
     "exp",
     "expm1",
     "floor",
+    "greater",
+    "greater_equal",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "less",
+    "less_equal",
     "log",
     "log1p",
     "log2",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
     "maximum",
     "minimum",
     "multiply",
     "negative",
+    "not_equal",
     "reciprocal",
     "round",
     "rsqrt",
@@ -112,6 +125,19 @@ sqrt = _unary("sqrt", "the square root", "[4.0, 9.0]", "array([2., 3.])")
 tan = _unary("tan", "the tangent", "[0.0]", "array([0.])")
 tanh = _unary("tanh", "the hyperbolic tangent", "[0.0]", "array([0.])")
 trunc = _unary("trunc", "the integer next to it towards 0", "[-1.5, 2.5]", "array([-1.,  2.])")
+isfinite = _unary("isfinite", "whether it is finite,", "[1.0, np.inf, np.nan]", "array([ True, False, False])")
+isinf = _unary("isinf", "whether it is an infinity,", "[1.0, -np.inf, np.nan]", "array([False,  True, False])")
+isnan = _unary("isnan", "whether it is NaN,", "[1.0, np.inf, np.nan]", "array([False, False,  True])")
+logical_not = _unary("logical_not", "whether it is 0,", "[1.0, 0.0, np.nan]", "array([False,  True, False])")
+equal = _binary("equal", "whether both are equal,", "[1.0, 2.0], [1.0, 3.0]", "array([ True, False])")
+not_equal = _binary("not_equal", "whether they differ,", "[1.0, 2.0], [1.0, 3.0]", "array([False,  True])")
+less = _binary("less", "whether the first is less,", "[1.0, 2.0], [1.0, 3.0]", "array([False,  True])")
+less_equal = _binary("less_equal", "whether the first is not greater,", "[1.0, 4.0], [1.0, 3.0]", "array([ True, False])")
+greater = _binary("greater", "whether the first is greater,", "[1.0, 4.0], [1.0, 3.0]", "array([False,  True])")
+greater_equal = _binary("greater_equal", "whether the first is not less,", "[1.0, 2.0], [1.0, 3.0]", "array([ True, False])")
+logical_and = _binary("logical_and", "whether both differ from 0,", "[1.0, 2.0], [0.0, 3.0]", "array([False,  True])")
+logical_or = _binary("logical_or", "whether one differs from 0,", "[0.0, 2.0], [0.0, 3.0]", "array([False,  True])")
+logical_xor = _binary("logical_xor", "whether exactly one differs from 0,", "[1.0, 2.0], [0.0, 3.0]", "array([ True, False])")
 add = _binary("add", "the sum", "[1.0, 2.0], [3.0, 4.0]", "array([4., 6.])")
 subtract = _binary("subtract", "the difference", "[1.0, 2.0], [3.0, 4.0]", "array([-2., -2.])")
 multiply = _binary("multiply", "the product", "[1.0, 2.0], [3.0, 4.0]", "array([3., 8.])")

@@ -59,6 +59,22 @@ int core_binary_kind(const char *kind) {
     return number_among(kind, binary_names, BP_BINARY_KINDS);
 }
 
+DLDataType core_unary_type(bp_unary_kind kind, DLDataType type) {
+    return bp_dtype_to_dlpack(bp_unary_dtype(kind, bp_dtype_from_dlpack(type)));
+}
+
+DLDataType core_binary_type(bp_binary_kind kind, DLDataType type) {
+    return bp_dtype_to_dlpack(bp_binary_dtype(kind, bp_dtype_from_dlpack(type)));
+}
+
+/* Returns the type of a result whose type is not given. */
+static bp_dtype usual_type(const elements *of) {
+    const bp_dtype first = bp_dtype_from_dlpack(of->call.operands.tensors[0]->dtype);
+    return of->op == UNARY    ? bp_unary_dtype((bp_unary_kind)of->number, first)
+           : of->op == BINARY ? bp_binary_dtype((bp_binary_kind)of->number, first)
+                              : first;
+}
+
 /* Sets the exception for a name that is none of these. Returns false. */
 static bool refuse_kind(const elements *of, const char *kind, const char *const *names, int count) {
     char known[512] = "";
@@ -115,7 +131,7 @@ static bool place_result(elements *of, PyObject *out, const char *dtype) {
                     "dtype: '%s' is no element type; " CORE_ELEMENT_TYPES, dtype);
         return false;
     }
-    of->dtype = dtype[0] ? bp_dtype_from_name(dtype) : bp_dtype_from_dlpack(call->operands.tensors[0]->dtype);
+    of->dtype = dtype[0] ? bp_dtype_from_name(dtype) : usual_type(of);
     call->result = (DLTensor){.device = call->operands.tensors[0]->device,
                               .ndim = ndim,
                               .dtype = bp_dtype_to_dlpack(of->dtype),

@@ -59,6 +59,9 @@ static int64_t truncated(long double x, bp_dtype dtype) {
 
 static int64_t whole_of_one(void *user, int64_t index) {
     const function *f = user;
+    if (f->kind != BP_UNARY_COPY && f->to == BP_BOOL) {
+        return (int64_t)reference_unary((bp_unary_kind)f->kind, real_at(&f->a, index));
+    }
     if (!f->a.whole) {
         const long double x = real_at(&f->a, index);
         return f->to == BP_BOOL ? x != 0 : truncated(x, f->to);
@@ -101,6 +104,10 @@ bp_status reference_of_unary(reference_results *made, int kind, const DLTensor *
 
 static int64_t whole_of_two(void *user, int64_t index) {
     const function *f = user;
+    if (f->to == BP_BOOL) {
+        return (int64_t)reference_binary((bp_binary_kind)f->kind, real_at(&f->a, walk_offset(&f->at[0], index)),
+                                         real_at(&f->b, walk_offset(&f->at[1], index)));
+    }
     const int64_t a = f->a.integers.data[walk_offset(&f->at[0], index)],
                   b = f->b.integers.data[walk_offset(&f->at[1], index)];
     switch (f->kind) {
@@ -147,8 +154,8 @@ bp_status reference_of_binary(reference_results *made, int kind, const DLTensor 
     bp_status status = open_numbers(&f.a, a);
     status = status == BP_OK ? open_numbers(&f.b, b) : status;
     if (status == BP_OK && f.a.whole == f.b.whole) { /* the operation reports other types */
-        status = f.a.whole ? reference_add_wholes(made, "output", output, COST, whole_of_two, &f)
-                           : reference_add_result(made, "output", output, COST, real_of_two, &f);
+        status = wholes_can(output) ? reference_add_wholes(made, "output", output, COST, whole_of_two, &f)
+                                    : reference_add_result(made, "output", output, COST, real_of_two, &f);
     }
     close_numbers(&f.a);
     close_numbers(&f.b);

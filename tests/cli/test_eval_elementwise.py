@@ -74,6 +74,17 @@ def test_functions_of_two(evaluate, kind):
     np.testing.assert_array_equal(got, BINARY[kind](a, b))
 
 
+@pytest.mark.parametrize("kind", ["equal", "less", "logical_and"])
+def test_truths(evaluate, kind):
+    a, b = numbers(4, 1, 7).round(), numbers(6, 1).round()
+    got, done = evaluate("binary", [a, b], "--kind", kind)
+    assert done.code == 0 and got.dtype == "?", done
+    np.testing.assert_array_equal(got, getattr(np, kind)(a, b))
+    got, done = evaluate("unary", [a], "--kind", "logical_not")
+    assert done.code == 0 and got.dtype == "?", done
+    np.testing.assert_array_equal(got, a == 0)
+
+
 def test_conversion(evaluate):
     x = numbers(40) * 100
     for to, dtype in (("f16", "f2"), ("i32", "i4"), ("bool", "?"), ("f32", "f4")):

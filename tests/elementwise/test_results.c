@@ -213,10 +213,11 @@ static void functions_of_one(void **state) {
         test_array x, y;
         const bp_dtype dtype = floats[test_array_between(0, 3)];
         const bp_unary_kind kind = (bp_unary_kind)test_array_between(1, BP_UNARY_KINDS - 1);
+        const bp_dtype result = bp_unary_dtype(kind, dtype);
         const int ndim = random_shape(shape, 0);
         bp_options *options = settings_of(i);
         begin_tensor(&x, dtype, ndim, shape, (test_layout)test_array_between(0, TEST_BROADCAST));
-        begin_tensor(&y, dtype, ndim, shape, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
+        begin_tensor(&y, result, ndim, shape, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
         assert_status(bp_unary_run(options, kind, &x.view.tensor, &y.view.tensor), BP_OK);
         reference_results made;
         assert_status(reference_of_unary(&made, (int)kind, &x.view.tensor, &y.view.tensor), BP_OK);
@@ -239,12 +240,12 @@ static int shrink(int ndim, const int64_t *shape, int64_t *smaller) {
 }
 
 static void functions_of_two(void **state) {
-    static const bp_dtype dtypes[] = {BP_F16, BP_BF16, BP_F32, BP_F64, BP_I32, BP_I64};
+    static const bp_dtype dtypes[] = {BP_F16, BP_BF16, BP_F32, BP_F64, BP_I32, BP_I64, BP_BOOL};
     (void)state;
     for (int i = 0; i < 2 * CASES; i++) {
         int64_t shape[MOST], of_a[MOST], of_b[MOST];
         test_array a, b, y;
-        const bp_dtype dtype = dtypes[test_array_between(0, 5)];
+        const bp_dtype dtype = dtypes[test_array_between(0, 6)];
         const bp_binary_kind kind = (bp_binary_kind)test_array_between(0, BP_BINARY_KINDS - 1);
         const int ndim = random_shape(shape, 0), ndim_a = shrink(ndim, shape, of_a), ndim_b = shrink(ndim, shape, of_b);
         int64_t result[MOST];
@@ -257,11 +258,14 @@ static void functions_of_two(void **state) {
         bp_options *options = settings_of(i);
         begin_tensor(&a, dtype, ndim_a, of_a, (test_layout)test_array_between(0, TEST_BROADCAST));
         begin_tensor(&b, dtype, ndim_b, of_b, (test_layout)test_array_between(0, TEST_BROADCAST));
-        begin_tensor(&y, dtype, rank, result + ndim - rank, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
+        begin_tensor(&y, bp_binary_dtype(kind, dtype), rank, result + ndim - rank,
+                     (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
         for (int64_t j = 0; j < test_array_count(&a) && !is_integer(dtype); j += 5) {
             set_number(dtype, test_array_at(&a, j), j % 2 ? (long double)NAN : (long double)INFINITY);
         }
-        const bool refused = is_integer(dtype) && kind == BP_BINARY_DIVIDE;
+        const bool refused = is_integer(dtype) && (kind == BP_BINARY_DIVIDE ||
+                                                   (dtype == BP_BOOL && bp_binary_dtype(kind, dtype) != BP_BOOL) ||
+                                                   (dtype == BP_BOOL && kind < BP_BINARY_EQUAL));
         assert_status(bp_binary_run(options, kind, &a.view.tensor, &b.view.tensor, &y.view.tensor),
                       refused ? BP_E_DTYPE : BP_OK);
         if (!refused) {

@@ -62,6 +62,33 @@ def test_functions_of_two(name, kind):
         np.testing.assert_array_equal(found, wanted)
 
 
+TRUTHS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor")
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16, np.int32, np.int64, np.bool_])
+def test_truths_of_two(name, kind):
+    x, y = (rng.integers(-2, 3, shape).astype(kind) for shape in ((4, 1, 70), (3, 1)))
+    if np.dtype(kind).kind == "f":
+        x[0, 0, ::3], y[1] = np.nan, -0.0
+    for a, b in ((x, y), (y, x), (x[:, 0].T, x[:, 0].T), (x[::-1, :, ::3], y)):
+        found = getattr(ew, name)(a, b)
+        assert found.dtype == np.bool_
+        np.testing.assert_array_equal(found, getattr(np, name)(a, b))
+    np.testing.assert_array_equal(getattr(ew, name)(x, 1), getattr(np, name)(x, 1))
+
+
+@pytest.mark.parametrize("name", ["isnan", "isinf", "isfinite", "logical_not"])
+def test_truths_of_one(name):
+    x = np.array([0.0, -0.0, 1, np.nan, np.inf, -np.inf] * 7)
+    for one in (x, x.astype("f4"), x.astype("f2"), x[::-2], np.arange(3), np.arange(3, dtype="i4"), np.array([True, False])):
+        found = getattr(ew, name)(one)
+        assert found.dtype == np.bool_
+        np.testing.assert_array_equal(found, getattr(np, name)(one))
+    with pytest.raises(TypeError, match="bool"):
+        getattr(ew, name)(x, out=np.empty_like(x))
+
+
 def test_types_are_united_by_the_rules_of_numpy():
     x = random(3, kind=np.float32)
     assert ew.add(x, 2).dtype == ew.add(2.5, x).dtype == np.float32

@@ -67,6 +67,25 @@ static bool converts(bp_dtype dtype) {
            dtype == BP_I64;
 }
 
+bp_dtype bp_unary_dtype(bp_unary_kind kind, bp_dtype dtype) {
+    if ((unsigned)kind >= BP_UNARY_KINDS) {
+        return BP_DTYPE_NONE;
+    }
+    return kind >= BP_UNARY_ISNAN && kind <= BP_UNARY_LOGICAL_NOT ? BP_BOOL : dtype;
+}
+
+bp_dtype bp_binary_dtype(bp_binary_kind kind, bp_dtype dtype) {
+    if ((unsigned)kind >= BP_BINARY_KINDS) {
+        return BP_DTYPE_NONE;
+    }
+    return kind >= BP_BINARY_EQUAL && kind <= BP_BINARY_LOGICAL_XOR ? BP_BOOL : dtype;
+}
+
+static bool takes_bool(const request *r) {
+    return r->op == BP_OP_BINARY ? bp_binary_dtype((bp_binary_kind)r->kind, BP_F32) == BP_BOOL
+                                 : r->kind == BP_UNARY_LOGICAL_NOT;
+}
+
 static bool takes_integers(const request *r) {
     switch (r->op == BP_OP_UNARY ? r->kind : BP_UNARY_KINDS) {
     case BP_UNARY_NEGATIVE:
@@ -79,8 +98,15 @@ static bool takes_integers(const request *r) {
     case BP_UNARY_SIGN:
         return true;
     default:
-        return r->op == BP_OP_BINARY && r->kind != BP_BINARY_DIVIDE;
+        return r->op == BP_OP_BINARY ? r->kind != BP_BINARY_DIVIDE : takes_bool(r);
     }
+}
+
+static bp_dtype result_type(const request *r) {
+    const bp_dtype first = dtype_of(r, 0);
+    return r->op == BP_OP_UNARY    ? bp_unary_dtype((bp_unary_kind)r->kind, first)
+           : r->op == BP_OP_BINARY ? bp_binary_dtype((bp_binary_kind)r->kind, first)
+                                   : first;
 }
 
 static const char *kind_name(const request *r) {
@@ -126,15 +152,25 @@ static bp_status check_types(const request *r) {
         return bp__fail(BP_E_DTYPE, "%s: indices is %s; it must be i32 or i64", kind_name(r),
                         bp_dtype_name(dtype_of(r, 1)));
     }
-    if (!takes && !is_float(first) && !(integer && takes_integers(r))) {
+    if (!takes && !is_float(first) && !(integer && takes_integers(r)) && !(first == BP_BOOL && takes_bool(r))) {
         return bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be f16, bf16, f32%s", kind_name(r), name_of(r, 0),
-                        bp_dtype_name(first), takes_integers(r) ? ", f64, i32 or i64" : " or f64");
+                        bp_dtype_name(first),
+                        takes_bool(r)       ? ", f64, i32, i64 or bool"
+                        : takes_integers(r) ? ", f64, i32 or i64"
+                                            : " or f64");
     }
-    for (int i = takes ? 2 : 1; i < r->count; i++) {
+    for (int i = takes ? 2 : 1; i < r->count - 1; i++) {
         if (dtype_of(r, i) != first) {
             return bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be %s, as %s is", kind_name(r), name_of(r, i),
                             bp_dtype_name(dtype_of(r, i)), bp_dtype_name(first), name_of(r, 0));
         }
+    }
+    const int output = r->count - 1;
+    const bp_dtype result = result_type(r);
+    if (dtype_of(r, output) != result) {
+        return bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be %s%s%s", kind_name(r), name_of(r, output),
+                        bp_dtype_name(dtype_of(r, output)), bp_dtype_name(result),
+                        result == first ? ", as " : ", the type of its results", result == first ? name_of(r, 0) : "");
     }
     return BP_OK;
 }
@@ -255,7 +291,7 @@ bp_status bp__elementwise_shape(const void *call, bp__call_result *result) {
     }
     BP__TRY(make_frame(&r, &f, &p));
     const bool copies = r.op == BP_OP_UNARY && r.kind == BP_UNARY_COPY && output;
-    result->dtype = copies ? bp_dtype_from_dlpack(output->dtype) : dtype_of(&r, 0);
+    result->dtype = copies ? bp_dtype_from_dlpack(output->dtype) : result_type(&r);
     result->ndim = f.ndim;
     memcpy(result->shape, f.size, (size_t)f.ndim * sizeof *f.size);
     return BP_OK;

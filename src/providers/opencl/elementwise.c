@@ -9,6 +9,7 @@ BP__CL_SOURCE(copies);
 BP__CL_SOURCE(functions);
 BP__CL_SOURCE(integers);
 BP__CL_SOURCE(convert);
+BP__CL_SOURCE(truths);
 
 /* ---- Layouts ---- */
 
@@ -262,10 +263,30 @@ static bool integers_have(uint32_t kind) {
     }
 }
 
+/* Whether the results are bool. Conversions are apart. */
+static bool is_truth(const bp_problem *problem) {
+    return problem->of.elementwise.type[problem->op == BP_OP_UNARY ? 1 : 2] == BP_BOOL;
+}
+
+static bool has_truth(const bp_problem *problem) {
+    const bp_elementwise_problem *p = &problem->of.elementwise;
+    const bool whole = p->type[0] == BP_I32 || p->type[0] == BP_I64 || p->type[0] == BP_BOOL;
+    if (problem->op == BP_OP_UNARY) {
+        return p->kind == BP_UNARY_LOGICAL_NOT
+                   ? whole || is_floating(p->type[0])
+                   : p->kind >= BP_UNARY_ISNAN && p->kind < BP_UNARY_LOGICAL_NOT && is_floating(p->type[0]);
+    }
+    return p->kind >= BP_BINARY_EQUAL && p->kind <= BP_BINARY_LOGICAL_XOR && p->type[0] == p->type[1] &&
+           (whole || is_floating(p->type[0]));
+}
+
 static bool has_function(const bp_problem *problem) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
     const bool unary = problem->op == BP_OP_UNARY;
     const bool whole = p->type[0] == BP_I32 || p->type[0] == BP_I64;
+    if (is_truth(problem)) {
+        return has_truth(problem);
+    }
     for (int i = 1; i < (unary ? 2 : 3); i++) {
         if (p->type[i] != p->type[0]) {
             return false;
@@ -286,8 +307,10 @@ static bool converts(const bp_problem *problem) {
 static bp_status function_program(bp__cl_device *device, const bp_problem *problem, const bp__cl_dims *dims,
                                   bp__cl_program **program) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
-    const uint32_t from = p->type[0], to = p->type[converts(problem) ? 1 : 0];
+    const bool truth = is_truth(problem);
+    const uint32_t from = p->type[0], to = p->type[problem->op == BP_OP_UNARY ? 1 : 2];
     const char *source = converts(problem)   ? bp__cl_source_convert
+                         : truth             ? bp__cl_source_truths
                          : is_floating(from) ? bp__cl_source_functions
                                              : bp__cl_source_integers;
     bp__cl_options options;
@@ -299,6 +322,8 @@ static bp_status function_program(bp__cl_device *device, const bp_problem *probl
                            !is_floating(from) ? " -DFROM_INTEGER"
                            : from == BP_F64   ? " -DFROM_F64"
                                               : "");
+    } else if (truth) {
+        bp__cl_options_add(&options, "%s", is_floating(from) ? " -DFLOATING" : from == BP_BOOL ? " -DTRUTH" : "");
     } else if (!is_floating(from)) {
         bp__cl_options_add(&options, " -DUNSIGNED=%s", from == BP_I32 ? "uint" : "ulong");
     } else {

@@ -6,7 +6,7 @@ enum { UNARY, BINARY, TAKE, GATHER, CONCAT, PARTS = 5 };
 
 static struct { int op, kind, axis, parts; } p;
 
-static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_I32, BP_I64, BP_U8, BP_C64};
+static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_I32, BP_I64, BP_U8, BP_C64, BP_BOOL};
 
 static int draw_shape(source *s, int least, int64_t *shape) {
     const int ndim = least + draw(s, 5 - least);
@@ -19,9 +19,12 @@ static int draw_shape(source *s, int least, int64_t *shape) {
 static void draw_unary(trial *t, bp_dtype type) {
     int64_t shape[BP_MAX_NDIM];
     const int ndim = draw_shape(&t->source, 0, shape);
-    const bp_dtype to = p.kind == BP_UNARY_COPY ? draw_type(&t->source, 8, types) : type;
+    const bp_dtype result = bp_unary_dtype((bp_unary_kind)p.kind, type);
+    const bp_dtype to = p.kind == BP_UNARY_COPY   ? draw_type(&t->source, 9, types)
+                        : result == BP_DTYPE_NONE ? type
+                                                  : result;
     add(t, "input", type, ndim, shape)->content = FRACTIONS;
-    add_output(t, "output", to, ndim, shape, p.kind == BP_UNARY_COPY ? 0 : 4);
+    add_output(t, "output", to, ndim, shape, p.kind == BP_UNARY_COPY || to == BP_BOOL ? 0 : 4);
 }
 
 static void draw_binary(trial *t, bp_dtype type) {
@@ -43,7 +46,8 @@ static void draw_binary(trial *t, bp_dtype type) {
         t->invalid = true;
         return;
     }
-    add_output(t, "output", type, ndim, shape, is_float(type) ? 2 : 0);
+    const bp_dtype result = bp_binary_dtype((bp_binary_kind)p.kind, type), to = result == BP_DTYPE_NONE ? type : result;
+    add_output(t, "output", to, ndim, shape, is_float(to) ? 2 : 0);
 }
 
 static void draw_indexed(trial *t, bp_dtype type) {
@@ -95,7 +99,7 @@ static void make(trial *t) {
     source *s = &t->source;
     p.op = draw(s, 5);
     p.kind = (int)draw_wild(s, p.op == UNARY ? draw(s, BP_UNARY_KINDS) : draw(s, BP_BINARY_KINDS));
-    draws[p.op](t, draw_type(s, 8, types));
+    draws[p.op](t, draw_type(s, 9, types));
     p.axis = (int)draw_wild(s, p.axis);
     describe(t, "%s kind %d axis %d", ((const char *const[]){"unary", "binary", "take", "gather", "concat"})[p.op],
              p.kind, p.axis);
