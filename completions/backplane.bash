@@ -20,7 +20,7 @@ _backplane_operations="matmul gemm fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rff
     avg_pool1d_input avg_pool2d_input avg_pool3d_input adaptive_max_pool1d_input adaptive_max_pool2d_input adaptive_max_pool3d_input
     adaptive_avg_pool1d_input adaptive_avg_pool2d_input adaptive_avg_pool3d_input batch_norm batch_norm_training batch_norm_gradients
     layer_norm rms_norm group_norm layer_norm_gradients rms_norm_gradients group_norm_gradients sdpa sdpa_gradients rnn lstm gru
-    lstm_training gru_training rnn_gradients lstm_gradients gru_gradients unary binary take gather concat reduce softmax log_softmax
+    lstm_training gru_training rnn_gradients lstm_gradients gru_gradients unary binary where take gather concat reduce softmax log_softmax
     softmax_input log_softmax_input random_uniform random_normal random_bits cumsum vector_norm vecdot multi_dot matrix_power"
 _backplane_options() {
     case $1 in

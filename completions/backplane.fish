@@ -50,7 +50,7 @@ complete -c backplane -n "$using explain eval compare tune bench" -a 'adaptive_m
 complete -c backplane -n "$using explain eval compare tune bench" -a 'avg_pool1d_input avg_pool2d_input avg_pool3d_input adaptive_max_pool1d_input adaptive_max_pool2d_input adaptive_max_pool3d_input'
 complete -c backplane -n "$using explain eval compare tune bench" -a 'adaptive_avg_pool1d_input adaptive_avg_pool2d_input adaptive_avg_pool3d_input batch_norm batch_norm_training batch_norm_gradients'
 complete -c backplane -n "$using explain eval compare tune bench" -a 'layer_norm rms_norm group_norm layer_norm_gradients rms_norm_gradients group_norm_gradients sdpa sdpa_gradients rnn lstm gru'
-complete -c backplane -n "$using explain eval compare tune bench" -a 'lstm_training gru_training rnn_gradients lstm_gradients gru_gradients unary binary take gather concat reduce softmax log_softmax'
+complete -c backplane -n "$using explain eval compare tune bench" -a 'lstm_training gru_training rnn_gradients lstm_gradients gru_gradients unary binary where take gather concat reduce softmax log_softmax'
 complete -c backplane -n "$using explain eval compare tune bench" -a 'softmax_input log_softmax_input random_uniform random_normal random_bits cumsum vector_norm vecdot multi_dot matrix_power'
 complete -c backplane -n "$using list" -s a -l all -d 'Show every file and property, the source of each, and the search locations'
 complete -c backplane -n "$using list" -s b -l backends -d 'Show the backends of torch.backends instead, and why each one is unavailable'

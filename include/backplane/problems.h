@@ -465,31 +465,32 @@ typedef enum bp_binary_kind {
 } bp_binary_kind;
 
 #define BP_MAX_ELEMENTWISE_NDIM 64 /* BP_MAX_NDIM */
-#define BP_ELEMENTWISE_OPERANDS 3
+#define BP_ELEMENTWISE_OPERANDS 4
 
 /* Functions of single elements, and elements at given indices, as elementwise.h describes them. Operands:
- * UNARY {input, output}; BINARY {a, b, output}; TAKE and GATHER {input, indices, output}. For each index i of the
- * dimensions, with the strides of each operand:
+ * UNARY {input, output}; BINARY {a, b, output}; WHERE {condition, a, b, output}; TAKE and GATHER {input, indices,
+ * output}. For each index i of the dimensions, with the strides of each operand:
  *
  *     UNARY          output[i] = function(input[i])
  *     BINARY         output[i] = function(a[i], b[i])
+ *     WHERE          output[i] = condition[i] ? a[i] : b[i]
  *     TAKE, GATHER   output[i] = input[i + axis indices[i]]
  *
- * The type of the output is bp_unary_dtype() or bp_binary_dtype() of the inputs' type, or any for BP_UNARY_COPY.
+ * The type of the output is bp_unary_dtype() or bp_binary_dtype() of the inputs' type, or any for BP_UNARY_COPY. The
+ * condition of WHERE is bool: a byte that is not 0 is true. a, b and the output have one type.
  *
  * The dimensions are the dimensions of the output, in its order, except of size 1; neighbours are merged if all strides
  * allow. Strides are in elements; strides of inputs may be 0, the stride of the input in TAKE and GATHER is 0 in
- * dimensions of the indices that the input does not have. The output does not overlap itself. UNARY and BINARY: it may
- * be the same memory as an input of its type with the same strides. Otherwise it overlaps no input. Sizes may be 0.
+ * dimensions of the indices that the input does not have. The output does not overlap itself. UNARY, BINARY and
+ * WHERE: it may be the same memory as inputs of its type with the same strides. Otherwise it overlaps no input. Sizes may be 0.
  *
  * An index of TAKE and GATHER below 0, or not below axis_size, fails the call with BP_E_ARGUMENT before anything is
  * written. The message counts the index in the dimensions from first_index on; there are index_ndim. */
 typedef struct bp_elementwise_problem {
     uint32_t kind; /* UNARY: a bp_unary_kind; BINARY: a bp_binary_kind; otherwise 0 */
     int32_t ndim;
-    uint32_t type[BP_ELEMENTWISE_OPERANDS]; /* a bp_dtype for each operand; bp_problem.dtype is the type of the first */
+    uint32_t type[BP_ELEMENTWISE_OPERANDS]; /* a bp_dtype for each operand; bp_problem.dtype is the type of the first, of WHERE the type of a */
     int32_t first_index, index_ndim;        /* TAKE, GATHER: the dimensions of the indices */
-    uint32_t reserved;
     int64_t axis, axis_size; /* TAKE, GATHER: stride of the input along its axis, and elements there */
     int64_t size[BP_MAX_ELEMENTWISE_NDIM];
     int64_t stride[BP_ELEMENTWISE_OPERANDS][BP_MAX_ELEMENTWISE_NDIM];

@@ -119,6 +119,12 @@ def two(kind: str, x1: Any, x2: Any, out: Any, settings: SettingsArgument, expla
     return run("binary", kind, pair(kind, x1, x2), out, settings, explains)
 
 
+def choice(condition: Any, x1: Any, x2: Any, out: Any, settings: SettingsArgument, explains: bool) -> Any:
+    """Elements of x1 where the condition is true, of x2 elsewhere."""
+    arrays = with_numpy("where", (condition,)) + pair("where", x1, x2)
+    return run("where", "", arrays, out, settings, explains)
+
+
 _BYTES = re.compile("[<>=|]([fiuc])(1|2|4|8|16)|(f)(2|4|8)|([iu])(1|2|4)|(c)(8|16)")
 """Element types as NumPy abbreviates them, whose numbers count bytes. f16, i8 and u8 are names here too, and count bits."""
 

@@ -1,4 +1,4 @@
-"""Functions of single elements, conversions, indexing and concatenation, with the names and arguments of the array API.
+"""Functions of single elements, conversions, choices, indexing and concatenation, with the names and arguments of the array API.
 
 Element types are f16, bf16, f32 and f64, and i32 and i64 where a function has integers. Arrays of two types get one by NumPy's
 rules if both are NumPy's; a number of Python takes the type of the array, of any
@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Sequence
 
 from ._convert import shape_of, with_numpy
-from ._elements import finish, one, run, two, type_name
+from ._elements import choice, finish, one, run, two, type_name
 from ._errors import bad_type, bad_value
 from .backends._module import close as _close
 
@@ -74,6 +74,7 @@ __all__ = [
     "tan",
     "tanh",
     "trunc",
+    "where",
 ]
 
 
@@ -146,6 +147,10 @@ maximum = _binary("maximum", "the larger one (NaN if one is NaN)", "[1.0, 4.0], 
 minimum = _binary("minimum", "the smaller one (NaN if one is NaN)", "[1.0, 4.0], [2.0, 3.0]", "array([1., 3.])")
 
 
+def _where(of: Dict[str, Any], explains: bool) -> Any:
+    return choice(of["condition"], of["x1"], of["x2"], of["out"], of["settings"], explains)
+
+
 def _take(of: Dict[str, Any], explains: bool) -> Any:
     arrays = with_numpy("take", (of["x"], of["indices"]))
     axis = of["axis"]
@@ -171,6 +176,21 @@ def _astype(of: Dict[str, Any], explains: bool) -> Any:
         raise bad_type("copy: is False; the result of astype() always has memory of its own")
     arrays = with_numpy("astype", (of["x"],))
     return run("unary", "copy", arrays, of["out"], of["settings"], explains, 0, type_name(of["dtype"]))
+
+
+def where(
+    condition: Operand, x1: Pair, x2: Pair, /, *, out: Optional[Out] = None, settings: SettingsArgument = None
+) -> Kind:
+    """Returns the elements of x1 where the condition is true, and of x2 elsewhere, as numpy.where with three arrays.
+
+    Shapes: any that broadcast; the result has the shape to which all three are broadcast.
+    Types: condition bool; x1 and x2 any one type.
+    Errors: BadTypeError: the condition is not bool
+
+    >>> backplane.elementwise.where([True, False], [1.0, 2.0], 0.0)
+    array([1., 0.])
+    """
+    return _where(dict(condition=condition, x1=x1, x2=x2, out=out, settings=settings), False)
 
 
 def take(
@@ -235,7 +255,7 @@ def astype(
     return _astype(dict(x=x, dtype=dtype, copy=copy, out=out, settings=settings), False)
 
 
-for _function, _call in ((take, _take), (take_along_axis, _take_along_axis), (concat, _concat), (astype, _astype)):
+for _function, _call in ((where, _where), (take, _take), (take_along_axis, _take_along_axis), (concat, _concat), (astype, _astype)):
     finish(_function, __name__, _function.__name__, str(_function.__doc__), _call)
 
 del _function, _call

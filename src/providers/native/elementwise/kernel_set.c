@@ -9,6 +9,7 @@
 #include "providers/native/kernel_math.h"
 
 #include "kernel_convert.h"
+#include "kernel_select.h"
 
 #define TYPE f32
 #define REAL float
@@ -158,4 +159,9 @@ const bp__element_kernels KERNEL_TABLE(bp__element_kernels) = {
                [BP__DOMAIN_I64] = {INTEGER_BINARY(i64)},
                [BP__DOMAIN_F32] = {INTEGER_BINARY(f32), [BP_BINARY_DIVIDE] = run_divide_f32},
                [BP__DOMAIN_F64] = {INTEGER_BINARY(f64), [BP_BINARY_DIVIDE] = run_divide_f64}},
+    .select = {[1] = select_uint8_t,
+               [2] = select_uint16_t,
+               [4] = select_uint32_t,
+               [8] = select_uint64_t,
+               [16] = select_wide_bits},
 };
