@@ -100,7 +100,7 @@ typedef struct bp__call_functions {
     X(einsum) X(fft) X(fftfreq) X(fftshift) X(gather) X(gemm) X(ifftshift) X(inv) X(ldl_factor) X(ldl_solve) \
     X(lstsq) X(lu) X(lu_factor) X(lu_solve) X(matmul) X(matrix_norm) X(matrix_power) X(matrix_rank) \
     X(multi_dot) X(pinv) X(qr) X(reduce) X(rfftfreq) X(slogdet) X(softmax) X(softmax_backward) X(solve) \
-    X(solve_triangular) X(svd) X(take) X(unary) X(vecdot) X(vector_norm)
+    X(solve_triangular) X(svd) X(take) X(unary) X(vecdot) X(vector_norm) X(where)
 /* clang-format on */
 
 /* The description of each call. */
@@ -281,7 +281,7 @@ BP__INLINE bool bp__call_describe_fields(const bp_call *s, bp__operation *o, con
 
 /* Finds the inputs that are the output, so that they may overlap it. The addresses are in no key, so these inputs are
  * in the tag, above the bits of all fields. */
-#define BP__IN_PLACE_BITS 2
+#define BP__IN_PLACE_BITS 3
 BP__INLINE void bp__call_describe_in_place(bp__operation *o, int in_place) {
     const DLTensor *output = o->tensors[o->count - 1];
     for (int i = 0; i < in_place; i++) {

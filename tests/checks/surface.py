@@ -46,6 +46,7 @@ NAMES = {
     "softmax": ("nn.functional.softmax", "softmax"), "softmax_backward": ("nn.grad.softmax_input", "softmax_input"),
     "layer_norm": ("nn.functional.layer_norm", "layer_norm"),
     "layer_norm_backward": ("nn.grad.layer_norm_gradients", "layer_norm_gradients"),
+    "where": ("elementwise.where", "where"),
     "random": ("rand", "random_uniform"), "cumsum": ("cumsum", "cumsum"),
 }
 
