@@ -323,10 +323,10 @@ void bp__plan_release(bp_plan *plan); /* NULL is allowed */
 void bp__plan_handed_out(void);
 int64_t bp__plans_held(void); /* number of references that the program owns */
 
-/* Runs a part of a composed plan on the whole plan's queue (NULL: the host), with its share of the workspace. Logs and
- * traces the part if requested. */
-bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, bp_queue *queue,
-                            const bp_operand *workspace);
+/* Runs a part of a composed plan on the whole plan's queue (NULL: the host), with its share of the workspace, and with
+ * packed operands (NULL: there are none). Logs and traces the part if requested. */
+bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, const bp_packed *const *packed,
+                            bp_queue *queue, const bp_operand *workspace);
 
 /* Scalars of a bp_exec without factors. */
 extern const bp_scalar bp__plain_scalars[2];
