@@ -322,6 +322,9 @@ void bp__plan_release(bp_plan *plan); /* NULL is allowed */
 /* Counts a reference that the program now owns and releases with bp_plan_release(). */
 void bp__plan_handed_out(void);
 int64_t bp__plans_held(void); /* number of references that the program owns */
+/* Counts graphs that the program owns. */
+void bp__graph_handed_out(int count);
+int64_t bp__graphs_held(void);
 
 /* Runs a part of a composed plan on the whole plan's queue (NULL: the host), with its share of the workspace, and with
  * packed operands (NULL: there are none). Logs and traces the part if requested. */
