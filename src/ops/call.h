@@ -15,12 +15,14 @@
 
 /* The rows of src/ops/<family>/call.h, which defines BP__CALL as the type of the call for them. */
 #define BP__FIELD(kind, field, most, words, usual, text)                                                               \
-    { #field, offsetof(BP__CALL, field), BP_FIELD_##kind, most, words, usual, text }
+    { #field, offsetof(BP__CALL, field), BP_FIELD_##kind, most, words, usual, text, NULL }
 #define BP__WORD(field, most, words, text) BP__FIELD(INT, field, most, words, 0, text)
 #define BP__COUNT_UP_TO(field, most, text) BP__FIELD(INT, field, most, NULL, 0, text)
 #define BP__FLAG(field, text) BP__FIELD(FLAG, field, 0, NULL, 0, text)
 #define BP__NUMBER(field, usual, text) BP__FIELD(NUMBER, field, 0, NULL, usual, text)
 #define BP__REAL(field, usual, text) BP__FIELD(REAL, field, 0, NULL, usual, text)
+#define BP__REAL_OF(pass, field, usual, text)                                                                          \
+    { #field, offsetof(BP__CALL, field), BP_FIELD_REAL, 0, NULL, usual, text, pass }
 #define BP__SIZES(field, text) BP__FIELD(SIZES, field, 0, NULL, 0, text)
 #define BP__TENSOR(field, text) BP__FIELD(TENSOR, field, 0, NULL, 0, text)
 #define BP__SIGNED(field, usual, text) BP__FIELD(SIGNED, field, 0, NULL, usual, text)
@@ -37,16 +39,19 @@
 /* A tensor of a pass. */
 typedef struct bp__call_operand {
     bp_call_operand info;
-    int shape; /* the family's number for its shape, or BP__LIST */
+    int shape;    /* the family's number for its shape, or BP__LIST */
+    bool updated; /* an output that may be read, too */
 } bp__call_operand;
 #define BP__LIST (-1) /* a field of the kind TENSORS */
 
 #define BP__OPERAND(field, output, required, shape)                                                                    \
-    { {#field, offsetof(BP__CALL, field), output, required}, shape }
+    { {#field, offsetof(BP__CALL, field), output, required}, shape, false }
 #define BP__IN(field, required, shape) BP__OPERAND(field, false, required, shape)
 #define BP__OUT(field, required, shape) BP__OPERAND(field, true, required, shape)
+#define BP__UPDATED(field, required, shape)                                                                            \
+    { {#field, offsetof(BP__CALL, field), true, required}, shape, true }
 #define BP__IN_LIST(field)                                                                                             \
-    { {#field, offsetof(BP__CALL, field), false, true}, BP__LIST }
+    { {#field, offsetof(BP__CALL, field), false, true}, BP__LIST, false }
 
 typedef struct bp__pass {
     bp_call_pass info; /* the name is in messages; operands as in BP_OP_MAP */
