@@ -27,6 +27,7 @@
  *   random.h    random numbers
  *   einsum.h    einsum and its contraction paths
  *   calls.h     descriptions of the calls of operations, and functions that run any of them by name
+ *   graph.h     graphs: networks of calls, built once and run as one call
  *
  * dispatch.h also includes provider.h, the interface for programs that add a provider. C++17 programs may include
  * backplane.hpp instead, which wraps all of this.
@@ -62,5 +63,6 @@
 #include "backplane/fft.h"
 #include "backplane/einsum.h"
 #include "backplane/calls.h"
+#include "backplane/graph.h"
 
 #endif

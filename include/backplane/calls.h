@@ -68,6 +68,7 @@ typedef struct bp_call_field {
                         * does not take; NULL: it is a number */
     double usual;      /* of a number: the value where a user gives none, as PyTorch has it; mostly 0 */
     const char *text;  /* what it is: a part of a sentence */
+    const char *pass;  /* the name of the only pass that takes it; NULL: the text says which do */
 } bp_call_field;
 
 typedef struct bp_call_pass {

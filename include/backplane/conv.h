@@ -81,7 +81,7 @@ typedef struct bp_conv_call {
     const int64_t *padding_end;    /* at the end */
     const int64_t *output_padding; /* transposed: added to the end of the output, less than stride or dilation */
     bp_conv_padding mode;
-    bp_unary_kind activation; /* FORWARD: a function of elementwise.h; 0: none */
+    bp_unary_kind activation; /* FORWARD: below BP_ACTIVATION_KINDS, see elementwise.h; 0: none */
     const DLTensor *input, *weight, *bias;
     DLTensor *output;
     const DLTensor *output_gradient;

@@ -207,7 +207,7 @@ BP_API void bp_event_release(bp_event *event); /* NULL is allowed */
 /* ---- Graphs ------------------------------------------------------------------------------------------------------ */
 
 /* Commands of a queue that were captured, and can be launched again and again with less work of the host. */
-typedef struct bp_graph bp_graph;
+typedef struct bp_queue_graph bp_queue_graph;
 
 /* Begins a capture: operations and copies on the queue are noted in place of run, with the addresses that they have,
  * until bp_queue_capture_end(). Make the plans before: a call that must make one on the captured queue fails. Waits,
@@ -223,18 +223,18 @@ typedef struct bp_graph bp_graph;
  * bp_reset(). */
 BP_API bp_status bp_queue_capture_begin(bp_queue *queue);
 
-/* Ends the capture and sets *graph; release it with bp_graph_release(). Errors: BP_E_UNSUPPORTED (an operation failed
- * after it had enqueued commands), BP_E_ARGUMENT (no capture was begun), BP_E_DEVICE. After any error of a queue that
- * was captured, the capture has ended without a graph. */
-BP_API bp_status bp_queue_capture_end(bp_graph **graph, bp_queue *queue);
+/* Ends the capture and sets *graph; release it with bp_queue_graph_release(). Errors: BP_E_UNSUPPORTED (an operation
+ * failed after it had enqueued commands), BP_E_ARGUMENT (no capture was begun), BP_E_DEVICE. After any error of a queue
+ * that was captured, the capture has ended without a graph. */
+BP_API bp_status bp_queue_capture_end(bp_queue_graph **graph, bp_queue *queue);
 
 /* Enqueues the graph's commands on a queue of its device. They run after earlier launches of the graph. A failure is
  * reported by the next wait, as the one of "a graph". Errors: BP_E_ARGUMENT, BP_E_UNSUPPORTED (the queue is captured),
  * BP_E_DEVICE. */
-BP_API bp_status bp_graph_launch(bp_graph *graph, bp_queue *queue);
+BP_API bp_status bp_queue_graph_launch(bp_queue_graph *graph, bp_queue *queue);
 
 /* Releases the graph, also while launches run. NULL is allowed. */
-BP_API void bp_graph_release(bp_graph *graph);
+BP_API void bp_queue_graph_release(bp_queue_graph *graph);
 
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
 

@@ -1,5 +1,5 @@
-/* elementwise.h - computes functions of single elements, converts types, takes elements by their indices, and
- * concatenates.
+/* elementwise.h - computes functions of single elements, converts types, chooses between elements, takes elements by
+ * their indices, and concatenates.
  *
  * The caller provides the output, of any strides, with the shape that each function describes. Tensors have up to
  * BP_MAX_NDIM dimensions, any strides, and any sizes, 0 included. Results do not depend on the number of threads, and
@@ -27,8 +27,14 @@
  * if either element is. The inputs are broadcast as in NumPy: shapes are aligned at their last dimensions, and a
  * dimension of size 1 is repeated.
  *
+ * With a result of type bool: isnan, isinf (of either sign), isfinite, and logical_not, which is true of 0; equal,
+ * not_equal, less, less_equal, greater and greater_equal; logical_and, logical_or and logical_xor of whether the
+ * elements differ from 0. NaN differs from 0. If either element is NaN, not_equal is true and the other comparisons are
+ * false. -0 equals 0.
+ *
  * Element types: f16, bf16, f32 and f64, the same for all operands; i32 and i64 for negative, abs, relu, floor, ceil,
- * round, trunc, sign, and for the functions of two elements except divide. Integers are computed modulo 2^32 and 2^64.
+ * round, trunc, sign, and for the functions of two elements except divide; comparisons and the
+ * logical functions also of bool. Integers are computed modulo 2^32 and 2^64.
  * f16 and bf16 are computed in f32 and rounded once. The largest errors in f32 and f64, in units of the distance of the
  * numbers next to the result:
  *
@@ -84,6 +90,17 @@ BP_API bp_status bp_binary_plan(bp_plan **plan, const bp_options *options, bp_bi
 BP_API bp_status bp_binary_explain(bp_explanation **explanation, const bp_options *options, bp_binary_kind kind,
                                    const DLTensor *a, const DLTensor *b, const DLTensor *output);
 
+/* Choose between two elements: output[i] = condition[i] ? a[i] : b[i], as numpy.where. The condition is bool, in which
+ * a byte that is not 0 is true; a, b and the output have one type, any one, and their elements are copied with all
+ * bits. The output has the shape to which the three inputs are broadcast. Operands of a plan: {condition, a, b,
+ * output}. */
+BP_API bp_status bp_where_run(const bp_options *options, const DLTensor *condition, const DLTensor *a,
+                              const DLTensor *b, DLTensor *output);
+BP_API bp_status bp_where_plan(bp_plan **plan, const bp_options *options, const DLTensor *condition, const DLTensor *a,
+                               const DLTensor *b, const DLTensor *output);
+BP_API bp_status bp_where_explain(bp_explanation **explanation, const bp_options *options, const DLTensor *condition,
+                                  const DLTensor *a, const DLTensor *b, const DLTensor *output);
+
 /* Take slices of the input along an axis, as numpy.take: the output has the shape of the input with the indices' shape
  * in place of the axis. With axis 0, the rows of a table: an embedding. Indices are i32 or i64, of any rank; all other
  * types are copied. A negative axis counts from the last dimension. An index below 0, or not below the size of the
@@ -114,8 +131,15 @@ BP_API bp_status bp_gather_explain(bp_explanation **explanation, const bp_option
 BP_API bp_status bp_concat_run(const bp_options *options, int count, const DLTensor *const *tensors, int axis,
                                DLTensor *output);
 
+/* Return the element type of the result of a function of elements of this type: BP_BOOL if it is whether something
+ * holds, otherwise the same type, which copy may convert. BP_DTYPE_NONE: an unknown kind. */
+BP_API bp_dtype bp_unary_dtype(bp_unary_kind kind, bp_dtype dtype);
+BP_API bp_dtype bp_binary_dtype(bp_binary_kind kind, bp_dtype dtype);
+
 /* Write rank and shape of a result, of up to BP_MAX_NDIM sizes. Data pointers may be NULL. */
 BP_API bp_status bp_binary_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape);
+BP_API bp_status bp_where_shape(const DLTensor *condition, const DLTensor *a, const DLTensor *b, int *ndim,
+                                int64_t *shape);
 BP_API bp_status bp_take_shape(const DLTensor *input, const DLTensor *indices, int axis, int *ndim, int64_t *shape);
 BP_API bp_status bp_concat_shape(int count, const DLTensor *const *tensors, int axis, int *ndim, int64_t *shape);
 

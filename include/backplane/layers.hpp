@@ -104,6 +104,8 @@ BACKPLANE_OPERATION(unary, (bp_unary_kind kind, const const_view &input, const v
                     (kind, input.get(), output.get()), (kind, input, output))
 BACKPLANE_OPERATION(binary, (bp_binary_kind kind, const const_view &a, const const_view &b, const view &output),
                     (kind, a.get(), b.get(), output.get()), (kind, a, b, output))
+BACKPLANE_OPERATION(where, (const const_view &condition, const const_view &a, const const_view &b, const view &output),
+                    (condition.get(), a.get(), b.get(), output.get()), (condition, a, b, output))
 BACKPLANE_OPERATION(take, (const const_view &input, const const_view &indices, int axis, const view &output),
                     (input.get(), indices.get(), axis, output.get()), (input, indices, axis, output))
 BACKPLANE_OPERATION(gather, (const const_view &input, const const_view &indices, int axis, const view &output),

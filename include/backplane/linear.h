@@ -39,7 +39,7 @@ typedef enum bp_linear_pass {
 typedef struct bp_linear_call {
     size_t struct_size; /* sizeof(bp_linear_call) */
     bp_linear_pass pass;
-    bp_unary_kind activation; /* FORWARD: a function of elementwise.h; 0: none */
+    bp_unary_kind activation; /* FORWARD: below BP_ACTIVATION_KINDS, see elementwise.h; 0: none */
     const DLTensor *input, *weight, *bias;
     DLTensor *output;
     const DLTensor *output_gradient;

@@ -65,7 +65,8 @@ extern "C" {
     X(50, RANDOM, "random", "seed", "output", random)                                       \
     X(51, LDL_FACTOR, "ldl_factor", "A", "LD,pivots,info", linalg)                          \
     X(52, LDL_SOLVE, "ldl_solve", "LD,pivots,B", "X", linalg)                               \
-    X(53, CUMSUM, "cumsum", "input", "output", cumsum)
+    X(53, CUMSUM, "cumsum", "input", "output", cumsum)                                      \
+    X(54, WHERE, "where", "condition,a,b", "output", elementwise)
 /* clang-format on */
 
 /* The families. From a row follow the member of bp_problem.of, which is a bp_<family>_problem, the entry in

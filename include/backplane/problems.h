@@ -191,7 +191,7 @@ typedef struct bp_conv_problem {
     int64_t y_batch, y_channel, y[BP_MAX_CONV_NDIM];
     int64_t bias; /* its stride */
     uint8_t has_bias, relu, transposed;
-    uint8_t activation; /* a bp_unary_kind; not with relu. BP_UNARY_COPY (0): none */
+    uint8_t activation; /* a bp_unary_kind below BP_ACTIVATION_KINDS; not with relu. BP_UNARY_COPY (0): none */
     uint8_t reserved[4];
 } bp_conv_problem;
 
@@ -386,44 +386,62 @@ typedef struct bp_rnn_problem {
     bp_rnn_layout tensor[BP_RNN_TENSORS];
 } bp_rnn_problem;
 
-/* The lists of functions of one and of two elements: number, NAME, text. elementwise.h describes them. */
+/* The lists of functions of one and of two elements: number, NAME, text. elementwise.h describes them. The first one
+ * has the functions of one element that a convolution or a linear layer accepts as its activation: their results are
+ * numbers. */
 /* clang-format off */
-#define BP_UNARY_MAP(X)             \
-    X(0, COPY, "copy")              \
-    X(1, NEGATIVE, "negative")      \
-    X(2, ABS, "abs")                \
-    X(3, EXP, "exp")                \
-    X(4, LOG, "log")                \
-    X(5, SQRT, "sqrt")              \
-    X(6, TANH, "tanh")              \
-    X(7, SIGMOID, "sigmoid")        \
-    X(8, RELU, "relu")              \
-    X(9, GELU, "gelu")              \
-    X(10, GELU_TANH, "gelu_tanh")   \
-    X(11, SILU, "silu")             \
-    X(12, HARDSWISH, "hardswish")   \
-    X(13, FLOOR, "floor")           \
-    X(14, CEIL, "ceil")             \
-    X(15, ROUND, "round")           \
-    X(16, TRUNC, "trunc")           \
-    X(17, SIGN, "sign")             \
+#define BP_ACTIVATION_MAP(X) \
+    X(0, COPY, "copy") \
+    X(1, NEGATIVE, "negative") \
+    X(2, ABS, "abs") \
+    X(3, EXP, "exp") \
+    X(4, LOG, "log") \
+    X(5, SQRT, "sqrt") \
+    X(6, TANH, "tanh") \
+    X(7, SIGMOID, "sigmoid") \
+    X(8, RELU, "relu") \
+    X(9, GELU, "gelu") \
+    X(10, GELU_TANH, "gelu_tanh") \
+    X(11, SILU, "silu") \
+    X(12, HARDSWISH, "hardswish") \
+    X(13, FLOOR, "floor") \
+    X(14, CEIL, "ceil") \
+    X(15, ROUND, "round") \
+    X(16, TRUNC, "trunc") \
+    X(17, SIGN, "sign") \
     X(18, RECIPROCAL, "reciprocal") \
-    X(19, RSQRT, "rsqrt")           \
-    X(20, SIN, "sin")               \
-    X(21, COS, "cos")               \
-    X(22, TAN, "tan")               \
-    X(23, ERF, "erf")               \
-    X(24, EXPM1, "expm1")           \
-    X(25, LOG1P, "log1p")           \
+    X(19, RSQRT, "rsqrt") \
+    X(20, SIN, "sin") \
+    X(21, COS, "cos") \
+    X(22, TAN, "tan") \
+    X(23, ERF, "erf") \
+    X(24, EXPM1, "expm1") \
+    X(25, LOG1P, "log1p") \
     X(26, LOG2, "log2")
 
-#define BP_BINARY_MAP(X)            \
-    X(0, ADD, "add")                \
-    X(1, SUBTRACT, "subtract")      \
-    X(2, MULTIPLY, "multiply")      \
-    X(3, DIVIDE, "divide")          \
-    X(4, MAXIMUM, "maximum")        \
-    X(5, MINIMUM, "minimum")
+#define BP_UNARY_MAP(X) \
+    BP_ACTIVATION_MAP(X) \
+    X(27, ISNAN, "isnan") \
+    X(28, ISINF, "isinf") \
+    X(29, ISFINITE, "isfinite") \
+    X(30, LOGICAL_NOT, "logical_not")
+
+#define BP_BINARY_MAP(X) \
+    X(0, ADD, "add") \
+    X(1, SUBTRACT, "subtract") \
+    X(2, MULTIPLY, "multiply") \
+    X(3, DIVIDE, "divide") \
+    X(4, MAXIMUM, "maximum") \
+    X(5, MINIMUM, "minimum") \
+    X(6, EQUAL, "equal") \
+    X(7, NOT_EQUAL, "not_equal") \
+    X(8, LESS, "less") \
+    X(9, LESS_EQUAL, "less_equal") \
+    X(10, GREATER, "greater") \
+    X(11, GREATER_EQUAL, "greater_equal") \
+    X(12, LOGICAL_AND, "logical_and") \
+    X(13, LOGICAL_OR, "logical_or") \
+    X(14, LOGICAL_XOR, "logical_xor")
 /* clang-format on */
 
 typedef enum bp_unary_kind {
@@ -433,6 +451,12 @@ typedef enum bp_unary_kind {
         BP_UNARY_KINDS
 } bp_unary_kind;
 
+enum {
+#define BP__ENTRY(number, name, text) +1
+    BP_ACTIVATION_KINDS = 0 BP_ACTIVATION_MAP(BP__ENTRY)
+#undef BP__ENTRY
+};
+
 typedef enum bp_binary_kind {
 #define BP__ENTRY(number, name, text) BP_BINARY_##name = number,
     BP_BINARY_MAP(BP__ENTRY)
@@ -441,29 +465,32 @@ typedef enum bp_binary_kind {
 } bp_binary_kind;
 
 #define BP_MAX_ELEMENTWISE_NDIM 64 /* BP_MAX_NDIM */
-#define BP_ELEMENTWISE_OPERANDS 3
+#define BP_ELEMENTWISE_OPERANDS 4
 
 /* Functions of single elements, and elements at given indices, as elementwise.h describes them. Operands:
- * UNARY {input, output}; BINARY {a, b, output}; TAKE and GATHER {input, indices, output}. For each index i of the
- * dimensions, with the strides of each operand:
+ * UNARY {input, output}; BINARY {a, b, output}; WHERE {condition, a, b, output}; TAKE and GATHER {input, indices,
+ * output}. For each index i of the dimensions, with the strides of each operand:
  *
  *     UNARY          output[i] = function(input[i])
  *     BINARY         output[i] = function(a[i], b[i])
+ *     WHERE          output[i] = condition[i] ? a[i] : b[i]
  *     TAKE, GATHER   output[i] = input[i + axis indices[i]]
+ *
+ * The type of the output is bp_unary_dtype() or bp_binary_dtype() of the inputs' type, or any for BP_UNARY_COPY. The
+ * condition of WHERE is bool: a byte that is not 0 is true. a, b and the output have one type.
  *
  * The dimensions are the dimensions of the output, in its order, except of size 1; neighbours are merged if all strides
  * allow. Strides are in elements; strides of inputs may be 0, the stride of the input in TAKE and GATHER is 0 in
- * dimensions of the indices that the input does not have. The output does not overlap itself. UNARY and BINARY: it may
- * be the same memory as an input of its type with the same strides. Otherwise it overlaps no input. Sizes may be 0.
+ * dimensions of the indices that the input does not have. The output does not overlap itself. UNARY, BINARY and
+ * WHERE: it may be the same memory as inputs of its type with the same strides. Otherwise it overlaps no input. Sizes may be 0.
  *
  * An index of TAKE and GATHER below 0, or not below axis_size, fails the call with BP_E_ARGUMENT before anything is
  * written. The message counts the index in the dimensions from first_index on; there are index_ndim. */
 typedef struct bp_elementwise_problem {
     uint32_t kind; /* UNARY: a bp_unary_kind; BINARY: a bp_binary_kind; otherwise 0 */
     int32_t ndim;
-    uint32_t type[BP_ELEMENTWISE_OPERANDS]; /* a bp_dtype for each operand; bp_problem.dtype is the type of the first */
+    uint32_t type[BP_ELEMENTWISE_OPERANDS]; /* a bp_dtype for each operand; bp_problem.dtype is the type of the first, of WHERE the type of a */
     int32_t first_index, index_ndim;        /* TAKE, GATHER: the dimensions of the indices */
-    uint32_t reserved;
     int64_t axis, axis_size; /* TAKE, GATHER: stride of the input along its axis, and elements there */
     int64_t size[BP_MAX_ELEMENTWISE_NDIM];
     int64_t stride[BP_ELEMENTWISE_OPERANDS][BP_MAX_ELEMENTWISE_NDIM];

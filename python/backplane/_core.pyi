@@ -233,6 +233,7 @@ def linalg(
     /,
     **words: Any,
 ) -> Any: ...
+def word(call: str, field: str, word: Any) -> int: ...
 def elementwise(
     op: str,
     kind: str,

@@ -37,7 +37,7 @@ def run(
         return result
 
 
-_OF_INTEGERS = ("negative", "abs", "relu", "floor", "ceil", "round", "trunc", "sign")
+_OF_INTEGERS = ("negative", "abs", "relu", "floor", "ceil", "round", "trunc", "sign", "logical_not")
 """The functions of one element that integers have."""
 
 
@@ -117,6 +117,12 @@ def pair(kind: str, x1: Any, x2: Any) -> Tuple[Any, ...]:
 def two(kind: str, x1: Any, x2: Any, out: Any, settings: SettingsArgument, explains: bool) -> Any:
     """A function of two elements."""
     return run("binary", kind, pair(kind, x1, x2), out, settings, explains)
+
+
+def choice(condition: Any, x1: Any, x2: Any, out: Any, settings: SettingsArgument, explains: bool) -> Any:
+    """Elements of x1 where the condition is true, of x2 elsewhere."""
+    arrays = with_numpy("where", (condition,)) + pair("where", x1, x2)
+    return run("where", "", arrays, out, settings, explains)
 
 
 _BYTES = re.compile("[<>=|]([fiuc])(1|2|4|8|16)|(f)(2|4|8)|([iu])(1|2|4)|(c)(8|16)")

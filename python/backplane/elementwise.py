@@ -1,4 +1,4 @@
-"""Functions of single elements, conversions, indexing and concatenation, with the names and arguments of the array API.
+"""Functions of single elements, conversions, choices, indexing and concatenation, with the names and arguments of the array API.
 
 Element types are f16, bf16, f32 and f64, and i32 and i64 where a function has integers. Arrays of two types get one by NumPy's
 rules if both are NumPy's; a number of Python takes the type of the array, of any
@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Sequence
 
 from ._convert import shape_of, with_numpy
-from ._elements import finish, one, run, two, type_name
+from ._elements import choice, finish, one, run, two, type_name
 from ._errors import bad_type, bad_value
 from .backends._module import close as _close
 
@@ -38,17 +38,30 @@ __all__ = [
     "concat",
     "cos",
     "divide",
+    "equal",
     "erf",
     "exp",
     "expm1",
     "floor",
+    "greater",
+    "greater_equal",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "less",
+    "less_equal",
     "log",
     "log1p",
     "log2",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
     "maximum",
     "minimum",
     "multiply",
     "negative",
+    "not_equal",
     "reciprocal",
     "round",
     "rsqrt",
@@ -61,6 +74,7 @@ __all__ = [
     "tan",
     "tanh",
     "trunc",
+    "where",
 ]
 
 
@@ -112,12 +126,29 @@ sqrt = _unary("sqrt", "the square root", "[4.0, 9.0]", "array([2., 3.])")
 tan = _unary("tan", "the tangent", "[0.0]", "array([0.])")
 tanh = _unary("tanh", "the hyperbolic tangent", "[0.0]", "array([0.])")
 trunc = _unary("trunc", "the integer next to it towards 0", "[-1.5, 2.5]", "array([-1.,  2.])")
+isfinite = _unary("isfinite", "whether it is finite,", "[1.0, np.inf, np.nan]", "array([ True, False, False])")
+isinf = _unary("isinf", "whether it is an infinity,", "[1.0, -np.inf, np.nan]", "array([False,  True, False])")
+isnan = _unary("isnan", "whether it is NaN,", "[1.0, np.inf, np.nan]", "array([False, False,  True])")
+logical_not = _unary("logical_not", "whether it is 0,", "[1.0, 0.0, np.nan]", "array([False,  True, False])")
+equal = _binary("equal", "whether both are equal,", "[1.0, 2.0], [1.0, 3.0]", "array([ True, False])")
+not_equal = _binary("not_equal", "whether they differ,", "[1.0, 2.0], [1.0, 3.0]", "array([False,  True])")
+less = _binary("less", "whether the first is less,", "[1.0, 2.0], [1.0, 3.0]", "array([False,  True])")
+less_equal = _binary("less_equal", "whether the first is not greater,", "[1.0, 4.0], [1.0, 3.0]", "array([ True, False])")
+greater = _binary("greater", "whether the first is greater,", "[1.0, 4.0], [1.0, 3.0]", "array([False,  True])")
+greater_equal = _binary("greater_equal", "whether the first is not less,", "[1.0, 2.0], [1.0, 3.0]", "array([ True, False])")
+logical_and = _binary("logical_and", "whether both differ from 0,", "[1.0, 2.0], [0.0, 3.0]", "array([False,  True])")
+logical_or = _binary("logical_or", "whether one differs from 0,", "[0.0, 2.0], [0.0, 3.0]", "array([False,  True])")
+logical_xor = _binary("logical_xor", "whether exactly one differs from 0,", "[1.0, 2.0], [0.0, 3.0]", "array([ True, False])")
 add = _binary("add", "the sum", "[1.0, 2.0], [3.0, 4.0]", "array([4., 6.])")
 subtract = _binary("subtract", "the difference", "[1.0, 2.0], [3.0, 4.0]", "array([-2., -2.])")
 multiply = _binary("multiply", "the product", "[1.0, 2.0], [3.0, 4.0]", "array([3., 8.])")
 divide = _binary("divide", "the quotient (of integers as float64)", "[1, 4], [2, 2]", "array([0.5, 2. ])")
 maximum = _binary("maximum", "the larger one (NaN if one is NaN)", "[1.0, 4.0], [2.0, 3.0]", "array([2., 4.])")
 minimum = _binary("minimum", "the smaller one (NaN if one is NaN)", "[1.0, 4.0], [2.0, 3.0]", "array([1., 3.])")
+
+
+def _where(of: Dict[str, Any], explains: bool) -> Any:
+    return choice(of["condition"], of["x1"], of["x2"], of["out"], of["settings"], explains)
 
 
 def _take(of: Dict[str, Any], explains: bool) -> Any:
@@ -145,6 +176,21 @@ def _astype(of: Dict[str, Any], explains: bool) -> Any:
         raise bad_type("copy: is False; the result of astype() always has memory of its own")
     arrays = with_numpy("astype", (of["x"],))
     return run("unary", "copy", arrays, of["out"], of["settings"], explains, 0, type_name(of["dtype"]))
+
+
+def where(
+    condition: Operand, x1: Pair, x2: Pair, /, *, out: Optional[Out] = None, settings: SettingsArgument = None
+) -> Kind:
+    """Returns the elements of x1 where the condition is true, and of x2 elsewhere, as numpy.where with three arrays.
+
+    Shapes: any that broadcast; the result has the shape to which all three are broadcast.
+    Types: condition bool; x1 and x2 any one type.
+    Errors: BadTypeError: the condition is not bool
+
+    >>> backplane.elementwise.where([True, False], [1.0, 2.0], 0.0)
+    array([1., 0.])
+    """
+    return _where(dict(condition=condition, x1=x1, x2=x2, out=out, settings=settings), False)
 
 
 def take(
@@ -209,7 +255,7 @@ def astype(
     return _astype(dict(x=x, dtype=dtype, copy=copy, out=out, settings=settings), False)
 
 
-for _function, _call in ((take, _take), (take_along_axis, _take_along_axis), (concat, _concat), (astype, _astype)):
+for _function, _call in ((where, _where), (take, _take), (take_along_axis, _take_along_axis), (concat, _concat), (astype, _astype)):
     finish(_function, __name__, _function.__name__, str(_function.__doc__), _call)
 
 del _function, _call

@@ -461,6 +461,8 @@ void core_described_drop(core_state *state); /* frees state->described */
 /* Runs or explains a call of calls.h: name, wanted results, shape of the first one or None, array for the first one or
  * None, settings, whether to explain, and fields by their names. Returns the results as a tuple. */
 PyObject *core_call_described(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names);
+/* Returns the number of a word: a call, one of its fields that has words, and a word. */
+PyObject *core_word(PyObject *module, PyObject *arguments);
 
 /* ---- reduce.c ---- */
 
@@ -472,6 +474,8 @@ PyObject *core_softmax(PyObject *module, PyObject *arguments, PyObject *names);
 
 /* The number of a function of one or two elements by its name; -1: there is none. */
 int core_unary_kind(const char *kind);
+DLDataType core_unary_type(bp_unary_kind kind, DLDataType type); /* of the result */
+DLDataType core_binary_type(bp_binary_kind kind, DLDataType type);
 int core_binary_kind(const char *kind);
 PyObject *core_elementwise(PyObject *module, PyObject *arguments);
 

@@ -155,3 +155,16 @@ int core_described_word(core_state *state, const described_field *field, PyObjec
                 "%s %R is unknown; it must be one of %s", field->text, word, field->info->words);
     return -1;
 }
+
+PyObject *core_word(PyObject *module, PyObject *values) {
+    core_state *state = core_state_of(module);
+    PyObject *call, *name, *word;
+    int place = 0;
+    if (!PyArg_ParseTuple(values, "UUO:word", &call, &name, &word)) {
+        return NULL;
+    }
+    const core_described *description = core_describe(state, call);
+    const described_field *field = description ? core_described_field(description, name, &place) : NULL;
+    const int number = field ? core_described_word(state, field, word) : -1;
+    return number < 0 ? NULL : PyLong_FromLong(number);
+}

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-enum { UNARY, BINARY, TAKE, GATHER, CONCAT };
+enum { UNARY, BINARY, TAKE, GATHER, WHERE, CONCAT };
 
 /* One call, from its arguments to its result. */
 typedef struct elements {
@@ -15,11 +15,12 @@ typedef struct elements {
 } elements;
 
 static bool find_op(elements *of, const char *name, PyObject *arrays) {
-    static const char *const names[] = {"unary", "binary", "take", "gather", "concat"};
+    static const char *const names[] = {"unary", "binary", "take", "gather", "where", "concat"};
     for (int i = 0; i <= CONCAT; i++) {
         if (strcmp(names[i], name) == 0) {
             of->op = i;
-            const Py_ssize_t count = PyTuple_Size(arrays), wanted = i == UNARY ? 1 : i == CONCAT ? count : 2;
+            const Py_ssize_t count = PyTuple_Size(arrays);
+            const Py_ssize_t wanted = i == UNARY ? 1 : i == WHERE ? 3 : i == CONCAT ? count : 2;
             if (count == wanted && count > 0) {
                 return true;
             }
@@ -59,6 +60,22 @@ int core_binary_kind(const char *kind) {
     return number_among(kind, binary_names, BP_BINARY_KINDS);
 }
 
+DLDataType core_unary_type(bp_unary_kind kind, DLDataType type) {
+    return bp_dtype_to_dlpack(bp_unary_dtype(kind, bp_dtype_from_dlpack(type)));
+}
+
+DLDataType core_binary_type(bp_binary_kind kind, DLDataType type) {
+    return bp_dtype_to_dlpack(bp_binary_dtype(kind, bp_dtype_from_dlpack(type)));
+}
+
+/* Returns the type of a result whose type is not given. */
+static bp_dtype usual_type(const elements *of) {
+    const bp_dtype first = bp_dtype_from_dlpack(of->call.operands.tensors[of->op == WHERE]->dtype);
+    return of->op == UNARY    ? bp_unary_dtype((bp_unary_kind)of->number, first)
+           : of->op == BINARY ? bp_binary_dtype((bp_binary_kind)of->number, first)
+                              : first;
+}
+
 /* Sets the exception for a name that is none of these. Returns false. */
 static bool refuse_kind(const elements *of, const char *kind, const char *const *names, int count) {
     char known[512] = "";
@@ -87,6 +104,8 @@ static bp_status shape_of(const elements *of, int *ndim, int64_t *shape) {
     switch (of->op) {
     case BINARY:
         return bp_binary_shape(t[0], t[1], ndim, shape);
+    case WHERE:
+        return bp_where_shape(t[0], t[1], t[2], ndim, shape);
     case TAKE:
         return bp_take_shape(t[0], t[1], of->number, ndim, shape);
     case CONCAT:
@@ -115,7 +134,7 @@ static bool place_result(elements *of, PyObject *out, const char *dtype) {
                     "dtype: '%s' is no element type; " CORE_ELEMENT_TYPES, dtype);
         return false;
     }
-    of->dtype = dtype[0] ? bp_dtype_from_name(dtype) : bp_dtype_from_dlpack(call->operands.tensors[0]->dtype);
+    of->dtype = dtype[0] ? bp_dtype_from_name(dtype) : usual_type(of);
     call->result = (DLTensor){.device = call->operands.tensors[0]->device,
                               .ndim = ndim,
                               .dtype = bp_dtype_to_dlpack(of->dtype),
@@ -131,6 +150,8 @@ static bp_status run_elements(core_call *call) {
         return bp_unary_run(call->options, (bp_unary_kind)of->number, t[0], &call->result);
     case BINARY:
         return bp_binary_run(call->options, (bp_binary_kind)of->number, t[0], t[1], &call->result);
+    case WHERE:
+        return bp_where_run(call->options, t[0], t[1], t[2], &call->result);
     case TAKE:
         return bp_take_run(call->options, t[0], t[1], of->number, &call->result);
     case GATHER:
@@ -150,6 +171,8 @@ static bp_status explain_elements(const void *context, bp_explanation **explanat
         return bp_unary_explain(explanation, call->options, (bp_unary_kind)of->number, t[0], &call->result);
     case BINARY:
         return bp_binary_explain(explanation, call->options, (bp_binary_kind)of->number, t[0], t[1], &call->result);
+    case WHERE:
+        return bp_where_explain(explanation, call->options, t[0], t[1], t[2], &call->result);
     case TAKE:
         return bp_take_explain(explanation, call->options, t[0], t[1], of->number, &call->result);
     case GATHER:

@@ -102,6 +102,7 @@ static PyMethodDef functions[] = {
     {"call", AS_VECTOR(core_call_described),
      "Runs a call that calls.h describes. Returns the results as a tuple, with None where `out` was given, or the "
      "explanation."},
+    {"word", core_word, METH_VARARGS, "Returns the number of a word of a call's field: call, field, word."},
     {"elementwise", core_elementwise, METH_VARARGS,
      "Runs an operation on single elements: the result, None if `out` was given, or the explanation."},
     {"devices", core_devices, METH_NOARGS, "Returns the devices as dicts."},

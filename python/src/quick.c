@@ -22,12 +22,17 @@ typedef struct quick {
 /* ---- Kinds of calls ---- */
 
 /* The shape of the first array. */
-static bp_status unary_shape(quick_call *of) {
+static void first_shape(quick_call *of) {
     const DLTensor *x = of->tensors[0];
     of->result.ndim = x->ndim;
     for (int i = 0; i < x->ndim; i++) {
         of->shape[i] = x->shape[i];
     }
+}
+
+static bp_status unary_shape(quick_call *of) {
+    of->result.dtype = core_unary_type((bp_unary_kind)of->number, of->tensors[0]->dtype);
+    first_shape(of);
     return BP_OK;
 }
 
@@ -41,8 +46,10 @@ static bp_status unary_run(quick_call *of) {
 
 /* Arrays of one shape are the most frequent, and to compare them takes less time than the rules of broadcasting. */
 static bp_status binary_shape(quick_call *of) {
+    of->result.dtype = core_binary_type((bp_binary_kind)of->number, of->tensors[0]->dtype);
     if (have_one_shape(of->tensors[0], of->tensors[1])) {
-        return unary_shape(of);
+        first_shape(of);
+        return BP_OK;
     }
     return bp_binary_shape(of->tensors[0], of->tensors[1], &of->result.ndim, of->shape);
 }

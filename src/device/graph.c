@@ -7,7 +7,7 @@
 #include "device/private.h"
 #include "base/uncancelled.h"
 
-struct bp_graph {
+struct bp_queue_graph {
     bp__device *device;
     void *handle;      /* what capture_end() made */
     bp__block *blocks; /* under the device's mutex: that its commands use */
@@ -46,7 +46,7 @@ bp_status bp__queue_refuse_capture(const bp_queue *queue, const char *what) {
 }
 
 void bp__graph_note_failure(bp_queue *queue) {
-    bp_graph *graph = atomic_load_explicit(&queue->graph, memory_order_acquire);
+    bp_queue_graph *graph = atomic_load_explicit(&queue->graph, memory_order_acquire);
     if (graph) {
         graph->failed = true;
     }
@@ -54,7 +54,7 @@ void bp__graph_note_failure(bp_queue *queue) {
 
 /* ---- Memory ---- */
 
-static bp__block *take_unused(bp_graph *graph, uint64_t size) {
+static bp__block *take_unused(bp_queue_graph *graph, uint64_t size) {
     for (bp__block **link = &graph->unused; *link; link = &(*link)->next) {
         if ((*link)->size >= size) {
             bp__block *found = *link;
@@ -66,7 +66,7 @@ static bp__block *take_unused(bp_graph *graph, uint64_t size) {
 }
 
 bp_status bp__graph_take(bp_queue *queue, uint64_t size, bp__block **block) {
-    bp_graph *graph = atomic_load_explicit(&queue->graph, memory_order_acquire);
+    bp_queue_graph *graph = atomic_load_explicit(&queue->graph, memory_order_acquire);
     if (!graph) {
         return bp__fail(BP_E_UNSUPPORTED,
                         "the program captures a queue of device %s, and the operation needs a workspace that the graph "
@@ -78,7 +78,7 @@ bp_status bp__graph_take(bp_queue *queue, uint64_t size, bp__block **block) {
 }
 
 bool bp__graph_give(bp_queue *queue, bp__block *block) {
-    bp_graph *graph = atomic_load_explicit(&queue->graph, memory_order_acquire);
+    bp_queue_graph *graph = atomic_load_explicit(&queue->graph, memory_order_acquire);
     if (graph) {
         block->next = graph->unused;
         graph->unused = block;
@@ -112,7 +112,7 @@ static void give_blocks(bp__device *device, bp__block *blocks) {
     }
 }
 
-static void free_graph(bp_graph *graph) {
+static void free_graph(bp_queue_graph *graph) {
     if (graph->handle && !bp__device_is(graph->device, BP_DEVICE_FORKED)) {
         graph->device->runtime->graph_release(graph->handle);
     }
@@ -129,7 +129,7 @@ static bool can_capture(const bp_runtime *runtime) {
            BP__RUNTIME_HAS(runtime, graph_release);
 }
 
-static void set_captured(bp_queue *queue, bp_graph *graph) {
+static void set_captured(bp_queue *queue, bp_queue_graph *graph) {
     pthread_mutex_lock(&queue->device->mutex);
     atomic_store_explicit(&queue->graph, graph, memory_order_release);
     queue->device->captured = graph;
@@ -137,7 +137,7 @@ static void set_captured(bp_queue *queue, bp_graph *graph) {
 }
 
 /* Under `run`. */
-static bp_status begin(bp_queue *queue, bp_graph *graph) {
+static bp_status begin(bp_queue *queue, bp_queue_graph *graph) {
     bp__device *device = queue->device;
     pthread_mutex_lock(&device->mutex);
     const bool busy = bp__device_captures(device);
@@ -161,7 +161,7 @@ bp_status bp_queue_capture_begin(bp_queue *queue) {
         return bp__fail(BP_E_UNSUPPORTED, "bp_queue_capture_begin: runtime %s cannot capture the commands of a queue",
                         queue->device->runtime->name);
     }
-    bp_graph *graph = bp__alloc_zero(1, sizeof *graph);
+    bp_queue_graph *graph = bp__alloc_zero(1, sizeof *graph);
     if (!graph) {
         return bp__fail_memory(sizeof *graph, "a graph");
     }
@@ -179,7 +179,7 @@ bp_status bp_queue_capture_begin(bp_queue *queue) {
 }
 
 /* Ends the queue's capture; under `run`. */
-static bp_status end(bp_queue *queue, bp_graph *graph) {
+static bp_status end(bp_queue *queue, bp_queue_graph *graph) {
     const bp_status status = queue->device->runtime->capture_end(queue->handle, &graph->handle);
     set_captured(queue, NULL);
     BP__TRY(status);
@@ -188,7 +188,7 @@ static bp_status end(bp_queue *queue, bp_graph *graph) {
                                                        "after it had enqueued commands; the graph is not complete");
 }
 
-bp_status bp_queue_capture_end(bp_graph **graph, bp_queue *queue) {
+bp_status bp_queue_capture_end(bp_queue_graph **graph, bp_queue *queue) {
     BP__UNCANCELLED;
     if (!graph) {
         return bp__fail(BP_E_ARGUMENT, "bp_queue_capture_end: argument 'graph' is NULL");
@@ -196,7 +196,7 @@ bp_status bp_queue_capture_end(bp_graph **graph, bp_queue *queue) {
     *graph = NULL;
     BP__TRY(bp__queue_usable(queue));
     pthread_mutex_lock(&queue->run);
-    bp_graph *made = atomic_load_explicit(&queue->graph, memory_order_acquire);
+    bp_queue_graph *made = atomic_load_explicit(&queue->graph, memory_order_acquire);
     const bp_status status =
         made ? end(queue, made) : bp__fail(BP_E_ARGUMENT, "bp_queue_capture_end: no capture was begun on this queue");
     pthread_mutex_unlock(&queue->run);
@@ -215,18 +215,18 @@ bp_status bp_queue_capture_end(bp_graph **graph, bp_queue *queue) {
 
 /* ---- Launches ---- */
 
-bp_status bp_graph_launch(bp_graph *graph, bp_queue *queue) {
+bp_status bp_queue_graph_launch(bp_queue_graph *graph, bp_queue *queue) {
     BP__UNCANCELLED;
     void *event = NULL;
     if (!graph) {
-        return bp__fail(BP_E_ARGUMENT, "bp_graph_launch: argument 'graph' is NULL");
+        return bp__fail(BP_E_ARGUMENT, "bp_queue_graph_launch: argument 'graph' is NULL");
     }
     BP__TRY(bp__queue_usable(queue));
     if (graph->device != queue->device) {
-        return bp__fail(BP_E_ARGUMENT, "bp_graph_launch: the graph is of device %s, the queue of %s",
+        return bp__fail(BP_E_ARGUMENT, "bp_queue_graph_launch: the graph is of device %s, the queue of %s",
                         graph->device->info.id, queue->device->info.id);
     }
-    BP__TRY(bp__queue_refuse_capture(queue, "bp_graph_launch"));
+    BP__TRY(bp__queue_refuse_capture(queue, "bp_queue_graph_launch"));
     pthread_mutex_lock(&queue->run);
     bp_status status = queue->device->runtime->graph_launch(graph->handle, queue->handle, &event);
     status = status == BP_OK ? bp__command_add(queue, event, "a graph", NULL, 0, NULL) : status;
@@ -234,7 +234,7 @@ bp_status bp_graph_launch(bp_graph *graph, bp_queue *queue) {
     return status;
 }
 
-void bp_graph_release(bp_graph *graph) {
+void bp_queue_graph_release(bp_queue_graph *graph) {
     BP__UNCANCELLED;
     if (!graph) {
         return;

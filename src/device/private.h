@@ -110,10 +110,10 @@ struct bp__device {
     pthread_mutex_t mutex;
     bp__pool pool;
     bp_device_allocator allocator; /* of the program; allocate is NULL: the runtime's memory */
-    bp_graph *captured;  /* of the queue that is being captured; NULL: none, or the program captures one itself */
-    bp__block *withheld; /* freed while the program captured a queue itself: its graph may use them */
-    bp_queue *queues;    /* open ones, also those that are held no more and still have work */
-    bp__failure failure; /* of queues that were closed */
+    bp_queue_graph *captured; /* of the queue that is being captured; NULL: none, or the program captures one itself */
+    bp__block *withheld;      /* freed while the program captured a queue itself: its graph may use them */
+    bp_queue *queues;         /* open ones, also those that are held no more and still have work */
+    bp__failure failure;      /* of queues that were closed */
 };
 
 extern pthread_mutex_t bp__devices_mutex;
@@ -187,15 +187,15 @@ struct bp_queue {
     void *handle; /* what queue_open() made */
     void *native; /* the program's queue; NULL: ours */
     uint32_t flags;
-    uint64_t number;           /* among all queues of the process */
-    atomic_int users;          /* the program, threads, events */
-    bp_queue *next;            /* of the device */
-    pthread_mutex_t run;       /* recursive */
-    bool uncovered;            /* under `run`: a provider may have enqueued commands, and no event of them is known */
-    int depth;                 /* under `run`: begun runs */
-    char text[BP__RUN_TEXT];   /* under `run`: the current one */
-    bp__block *taken;          /* under `run`: workspaces */
-    _Atomic(bp_graph *) graph; /* of the capture that was begun; written under `run` and the device's mutex */
+    uint64_t number;         /* among all queues of the process */
+    atomic_int users;        /* the program, threads, events */
+    bp_queue *next;          /* of the device */
+    pthread_mutex_t run;     /* recursive */
+    bool uncovered;          /* under `run`: a provider may have enqueued commands, and no event of them is known */
+    int depth;               /* under `run`: begun runs */
+    char text[BP__RUN_TEXT]; /* under `run`: the current one */
+    bp__block *taken;        /* under `run`: workspaces */
+    _Atomic(bp_queue_graph *) graph; /* of the capture that was begun; written under `run` and the device's mutex */
     pthread_mutex_t mutex;
     bp__command *first, *last; /* commands that are not known to have ended */
     uint64_t pending, look_at; /* their number, and that at which they are examined next */

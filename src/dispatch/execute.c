@@ -208,10 +208,11 @@ static bp_status run_part(const bp_plan *part, const bp_operand *operands, const
                                      : run_first(part, operands, exec);
 }
 
-bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, bp_queue *queue,
-                            const bp_operand *workspace) {
+bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, const bp_packed *const *packed,
+                            bp_queue *queue, const bp_operand *workspace) {
     bp_exec exec = plain;
     exec.queue = queue;
+    exec.packed = packed;
     exec.workspace = *workspace;
     exec.workspace_size = part->prepared->workspace;
     bool due = bp__run_counted(part);

@@ -322,11 +322,14 @@ void bp__plan_release(bp_plan *plan); /* NULL is allowed */
 /* Counts a reference that the program now owns and releases with bp_plan_release(). */
 void bp__plan_handed_out(void);
 int64_t bp__plans_held(void); /* number of references that the program owns */
+/* Counts graphs that the program owns. */
+void bp__graph_handed_out(int count);
+int64_t bp__graphs_held(void);
 
-/* Runs a part of a composed plan on the whole plan's queue (NULL: the host), with its share of the workspace. Logs and
- * traces the part if requested. */
-bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, bp_queue *queue,
-                            const bp_operand *workspace);
+/* Runs a part of a composed plan on the whole plan's queue (NULL: the host), with its share of the workspace, and with
+ * packed operands (NULL: there are none). Logs and traces the part if requested. */
+bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, const bp_packed *const *packed,
+                            bp_queue *queue, const bp_operand *workspace);
 
 /* Scalars of a bp_exec without factors. */
 extern const bp_scalar bp__plain_scalars[2];

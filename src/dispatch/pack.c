@@ -5,6 +5,7 @@
  * which library was chosen. */
 #include "dispatch/addresses.h"
 #include "dispatch/needs.h"
+#include "dispatch/program.h"
 #include "base/uncancelled.h"
 
 #include "tensor/internal.h"
@@ -128,6 +129,33 @@ bp_status bp_plan_pack(bp_packed **packed, const bp_plan *plan, int operand, con
     (*packed)->plan = plan;
     (*packed)->operand = operand;
     return BP_OK;
+}
+
+bp_status bp__part_pack(const bp_packed **packed, const bp_plan *plan, int operand, const bp_operand *source) {
+    bp_packed *made = NULL;
+    bp__memory kept;
+    *packed = NULL;
+    if (plan->composed || plan->problem.place != 0 || operand >= 32 || !(plan->verdict.packs >> operand & 1)) {
+        return BP_OK;
+    }
+    BP__TRY(bp__needs_enter(plan, &kept));
+    bp_status status = plan->prepared->pack(plan->prepared, operand, source, &made);
+    bp__needs_leave(plan, &kept, BP_E_NO_MEMORY);
+    if (status != BP_OK && made) {
+        made->destroy(made);
+    }
+    if (status == BP_OK) {
+        made->plan = plan;
+        made->operand = operand;
+        *packed = made;
+    }
+    return status;
+}
+
+void bp__part_unpack(const bp_packed *packed) {
+    if (packed) {
+        packed->destroy((bp_packed *)(uintptr_t)packed);
+    }
 }
 
 void bp_packed_release(bp_packed *packed) {

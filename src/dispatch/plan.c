@@ -82,6 +82,16 @@ void bp__plan_handed_out(void) {
     atomic_fetch_add(&held, 1);
 }
 
+static atomic_llong graphs_held;
+
+int64_t bp__graphs_held(void) {
+    return atomic_load(&graphs_held);
+}
+
+void bp__graph_handed_out(int count) {
+    atomic_fetch_add(&graphs_held, count);
+}
+
 void bp_plan_release(bp_plan *plan) {
     if (plan) {
         atomic_fetch_sub(&held, 1);

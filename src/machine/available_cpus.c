@@ -46,7 +46,8 @@ static int64_t cores_of(int64_t quota, int64_t period) {
 
 enum { FOLDER = 1024, WITH_FILE = FOLDER + 32 };
 
-/* Each quota_v function gets a folder in a buffer of WITH_FILE bytes, of which it leaves the first `length`. */
+/* Each quota_v function gets a folder in a buffer of WITH_FILE bytes, and leaves the first `length` bytes as they are.
+ */
 static int64_t quota_v2(char *folder, size_t length) {
     char text[64];
     char *rest;

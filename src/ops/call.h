@@ -15,12 +15,14 @@
 
 /* The rows of src/ops/<family>/call.h, which defines BP__CALL as the type of the call for them. */
 #define BP__FIELD(kind, field, most, words, usual, text)                                                               \
-    { #field, offsetof(BP__CALL, field), BP_FIELD_##kind, most, words, usual, text }
+    { #field, offsetof(BP__CALL, field), BP_FIELD_##kind, most, words, usual, text, NULL }
 #define BP__WORD(field, most, words, text) BP__FIELD(INT, field, most, words, 0, text)
 #define BP__COUNT_UP_TO(field, most, text) BP__FIELD(INT, field, most, NULL, 0, text)
 #define BP__FLAG(field, text) BP__FIELD(FLAG, field, 0, NULL, 0, text)
 #define BP__NUMBER(field, usual, text) BP__FIELD(NUMBER, field, 0, NULL, usual, text)
 #define BP__REAL(field, usual, text) BP__FIELD(REAL, field, 0, NULL, usual, text)
+#define BP__REAL_OF(pass, field, usual, text)                                                                          \
+    { #field, offsetof(BP__CALL, field), BP_FIELD_REAL, 0, NULL, usual, text, pass }
 #define BP__SIZES(field, text) BP__FIELD(SIZES, field, 0, NULL, 0, text)
 #define BP__TENSOR(field, text) BP__FIELD(TENSOR, field, 0, NULL, 0, text)
 #define BP__SIGNED(field, usual, text) BP__FIELD(SIGNED, field, 0, NULL, usual, text)
@@ -37,16 +39,19 @@
 /* A tensor of a pass. */
 typedef struct bp__call_operand {
     bp_call_operand info;
-    int shape; /* the family's number for its shape, or BP__LIST */
+    int shape;    /* the family's number for its shape, or BP__LIST */
+    bool updated; /* an output that may be read, too */
 } bp__call_operand;
 #define BP__LIST (-1) /* a field of the kind TENSORS */
 
 #define BP__OPERAND(field, output, required, shape)                                                                    \
-    { {#field, offsetof(BP__CALL, field), output, required}, shape }
+    { {#field, offsetof(BP__CALL, field), output, required}, shape, false }
 #define BP__IN(field, required, shape) BP__OPERAND(field, false, required, shape)
 #define BP__OUT(field, required, shape) BP__OPERAND(field, true, required, shape)
+#define BP__UPDATED(field, required, shape)                                                                            \
+    { {#field, offsetof(BP__CALL, field), true, required}, shape, true }
 #define BP__IN_LIST(field)                                                                                             \
-    { {#field, offsetof(BP__CALL, field), false, true}, BP__LIST }
+    { {#field, offsetof(BP__CALL, field), false, true}, BP__LIST, false }
 
 typedef struct bp__pass {
     bp_call_pass info; /* the name is in messages; operands as in BP_OP_MAP */
@@ -100,7 +105,7 @@ typedef struct bp__call_functions {
     X(einsum) X(fft) X(fftfreq) X(fftshift) X(gather) X(gemm) X(ifftshift) X(inv) X(ldl_factor) X(ldl_solve) \
     X(lstsq) X(lu) X(lu_factor) X(lu_solve) X(matmul) X(matrix_norm) X(matrix_power) X(matrix_rank) \
     X(multi_dot) X(pinv) X(qr) X(reduce) X(rfftfreq) X(slogdet) X(softmax) X(softmax_backward) X(solve) \
-    X(solve_triangular) X(svd) X(take) X(unary) X(vecdot) X(vector_norm)
+    X(solve_triangular) X(svd) X(take) X(unary) X(vecdot) X(vector_norm) X(where)
 /* clang-format on */
 
 /* The description of each call. */
@@ -281,7 +286,7 @@ BP__INLINE bool bp__call_describe_fields(const bp_call *s, bp__operation *o, con
 
 /* Finds the inputs that are the output, so that they may overlap it. The addresses are in no key, so these inputs are
  * in the tag, above the bits of all fields. */
-#define BP__IN_PLACE_BITS 2
+#define BP__IN_PLACE_BITS 3
 BP__INLINE void bp__call_describe_in_place(bp__operation *o, int in_place) {
     const DLTensor *output = o->tensors[o->count - 1];
     for (int i = 0; i < in_place; i++) {

@@ -1,5 +1,5 @@
-/* elements.c - computes functions of single elements, conversions, taking by indices and concatenation, with the errors
- * that elementwise.h states. Integers and elements that are taken must be equal. */
+/* elements.c - computes functions of single elements, conversions, choices, taking by indices and concatenation, with
+ * the errors that elementwise.h states. Integers and elements that are taken must be equal. */
 #include "reference/elementwise.h"
 #include "reference/results.h"
 #include "reference/walk.h"
@@ -59,6 +59,9 @@ static int64_t truncated(long double x, bp_dtype dtype) {
 
 static int64_t whole_of_one(void *user, int64_t index) {
     const function *f = user;
+    if (f->kind != BP_UNARY_COPY && f->to == BP_BOOL) {
+        return (int64_t)reference_unary((bp_unary_kind)f->kind, real_at(&f->a, index));
+    }
     if (!f->a.whole) {
         const long double x = real_at(&f->a, index);
         return f->to == BP_BOOL ? x != 0 : truncated(x, f->to);
@@ -101,6 +104,10 @@ bp_status reference_of_unary(reference_results *made, int kind, const DLTensor *
 
 static int64_t whole_of_two(void *user, int64_t index) {
     const function *f = user;
+    if (f->to == BP_BOOL) {
+        return (int64_t)reference_binary((bp_binary_kind)f->kind, real_at(&f->a, walk_offset(&f->at[0], index)),
+                                         real_at(&f->b, walk_offset(&f->at[1], index)));
+    }
     const int64_t a = f->a.integers.data[walk_offset(&f->at[0], index)],
                   b = f->b.integers.data[walk_offset(&f->at[1], index)];
     switch (f->kind) {
@@ -147,15 +154,15 @@ bp_status reference_of_binary(reference_results *made, int kind, const DLTensor 
     bp_status status = open_numbers(&f.a, a);
     status = status == BP_OK ? open_numbers(&f.b, b) : status;
     if (status == BP_OK && f.a.whole == f.b.whole) { /* the operation reports other types */
-        status = f.a.whole ? reference_add_wholes(made, "output", output, COST, whole_of_two, &f)
-                           : reference_add_result(made, "output", output, COST, real_of_two, &f);
+        status = wholes_can(output) ? reference_add_wholes(made, "output", output, COST, whole_of_two, &f)
+                                    : reference_add_result(made, "output", output, COST, real_of_two, &f);
     }
     close_numbers(&f.a);
     close_numbers(&f.b);
     return status;
 }
 
-/* ---- Taking by indices ---- */
+/* ---- Elements of other tensors ---- */
 
 /* Returns the index of the element of `from` that element `index` of the output is; -1: it has no reference. */
 typedef int64_t source_of(const void *user, int64_t index, const numbers **from);
@@ -186,6 +193,40 @@ static bp_status add_taken(reference_results *made, const DLTensor *output, sour
     values->count = known;
     return status;
 }
+
+/* ---- Choosing by a condition ---- */
+
+typedef struct choice {
+    wholes condition;
+    numbers of[2]; /* where it is true, and false */
+    walk at[3];    /* of the condition and of both */
+} choice;
+
+static int64_t chosen_from(const void *user, int64_t index, const numbers **from) {
+    const choice *c = user;
+    const int which = c->condition.data[walk_offset(&c->at[0], index)] ? 0 : 1;
+    *from = &c->of[which];
+    return walk_offset(&c->at[1 + which], index);
+}
+
+bp_status reference_of_where(reference_results *made, const DLTensor *condition, const DLTensor *a, const DLTensor *b,
+                             const DLTensor *output) {
+    choice c = {.at = {broadcast(condition, output), broadcast(a, output), broadcast(b, output)}};
+    *made = (reference_results){.count = 0};
+    if (!wholes_can(condition) || dtype_of(a) != dtype_of(b)) { /* the operation reports it */
+        return BP_OK;
+    }
+    bp_status status = wholes_make(&c.condition, condition);
+    status = status == BP_OK ? open_numbers(&c.of[0], a) : status;
+    status = status == BP_OK ? open_numbers(&c.of[1], b) : status;
+    status = status == BP_OK ? add_taken(made, output, chosen_from, &c) : status;
+    wholes_free(&c.condition);
+    close_numbers(&c.of[0]);
+    close_numbers(&c.of[1]);
+    return status;
+}
+
+/* ---- Elements at indices ---- */
 
 /* Sizes along and behind the axis, and the indices. */
 typedef struct indexed {

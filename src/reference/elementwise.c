@@ -38,6 +38,14 @@ static long double further_unary(bp_unary_kind kind, long double x) {
         return log1pl(x);
     case BP_UNARY_LOG2:
         return log2l(x);
+    case BP_UNARY_ISNAN:
+        return isnan(x) != 0;
+    case BP_UNARY_ISINF:
+        return isinf(x) != 0;
+    case BP_UNARY_ISFINITE:
+        return isfinite(x) != 0;
+    case BP_UNARY_LOGICAL_NOT:
+        return x == 0;
     default:
         return x;
     }
@@ -74,6 +82,30 @@ long double reference_unary(bp_unary_kind kind, long double x) {
     }
 }
 
+/* The functions whose results are bool: 1 or 0. */
+static long double truth_of_two(bp_binary_kind kind, long double a, long double b) {
+    switch (kind) {
+    case BP_BINARY_EQUAL:
+        return a == b;
+    case BP_BINARY_NOT_EQUAL:
+        return a != b;
+    case BP_BINARY_LESS:
+        return a < b;
+    case BP_BINARY_LESS_EQUAL:
+        return a <= b;
+    case BP_BINARY_GREATER:
+        return a > b;
+    case BP_BINARY_GREATER_EQUAL:
+        return a >= b;
+    case BP_BINARY_LOGICAL_AND:
+        return a != 0 && b != 0;
+    case BP_BINARY_LOGICAL_OR:
+        return a != 0 || b != 0;
+    default:
+        return (a != 0) != (b != 0);
+    }
+}
+
 long double reference_binary(bp_binary_kind kind, long double a, long double b) {
     switch (kind) {
     case BP_BINARY_ADD:
@@ -84,8 +116,11 @@ long double reference_binary(bp_binary_kind kind, long double a, long double b) 
         return a * b;
     case BP_BINARY_DIVIDE:
         return a / b;
-    default:
+    case BP_BINARY_MAXIMUM:
+    case BP_BINARY_MINIMUM:
         return isnan(a) || isnan(b) ? (long double)NAN : (a > b) == (kind == BP_BINARY_MAXIMUM) ? a : b;
+    default:
+        return truth_of_two(kind, a, b);
     }
 }
 

@@ -5,9 +5,8 @@
 
 #include "reference/reference.h"
 
+/* Of floating numbers. Results that are bool are 1 or 0. */
 long double reference_unary(bp_unary_kind kind, long double x);
-
-/* Of floating numbers. */
 long double reference_binary(bp_binary_kind kind, long double a, long double b);
 
 /* Returns the largest error of a function of one element that is computed in f32, or in f64, in distances of the

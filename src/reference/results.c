@@ -118,6 +118,11 @@ static bp_status call_binary(reference_results *made, const given *from) {
                                pointer_of(from, "output"));
 }
 
+static bp_status call_where(reference_results *made, const given *from) {
+    return reference_of_where(made, pointer_of(from, "condition"), pointer_of(from, "a"), pointer_of(from, "b"),
+                              pointer_of(from, "output"));
+}
+
 static bp_status call_take(reference_results *made, const given *from) {
     return reference_of_take(made, int_of(from, "axis"), pointer_of(from, "input"), pointer_of(from, "indices"),
                              pointer_of(from, "output"));
@@ -191,7 +196,8 @@ static bp_status call_vector_norm(reference_results *made, const given *from) {
     VALUES_MAP(X)                                                                                                      \
     X(vector_norm)                                                                                                     \
     X(unary)                                                                                                           \
-    X(binary) X(take) X(gather) X(concat) X(reduce) X(softmax) X(softmax_backward) X(matmul) X(gemm) X(einsum) X(fft)
+    X(binary)                                                                                                          \
+    X(where) X(take) X(gather) X(concat) X(reduce) X(softmax) X(softmax_backward) X(matmul) X(gemm) X(einsum) X(fft)
 
 typedef bp_status call_function(reference_results *made, const given *from);
 

@@ -80,6 +80,8 @@ bp_status reference_of_matrix_power(reference_results *made, const DLTensor *a, 
 bp_status reference_of_unary(reference_results *made, int kind, const DLTensor *input, const DLTensor *output);
 bp_status reference_of_binary(reference_results *made, int kind, const DLTensor *a, const DLTensor *b,
                               const DLTensor *output);
+bp_status reference_of_where(reference_results *made, const DLTensor *condition, const DLTensor *a, const DLTensor *b,
+                             const DLTensor *output);
 bp_status reference_of_take(reference_results *made, int axis, const DLTensor *input, const DLTensor *indices,
                             const DLTensor *output);
 bp_status reference_of_gather(reference_results *made, int axis, const DLTensor *input, const DLTensor *indices,

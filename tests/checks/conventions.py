@@ -7,8 +7,8 @@ import common
 
 DECLARED = re.compile(r"\bBP_API\s+[^;{}()]*?\b(bp_\w+)\s*\(([^;{}]*)\)\s*;")
 STRUCT = re.compile(r"typedef struct (bp_\w+_call|bp_einsum_\w+|bp_contraction_\w+) \{([^}]*)\}")
-# Copies have the destination first, as memcpy, and printing reads only.
-COPIES = {"include/backplane/tensor.h", "include/backplane/device.h"}
+# Copies have the destination first, as memcpy, printing reads only, and so does what adds a constant to a graph.
+COPIES = {"include/backplane/tensor.h", "include/backplane/device.h", "include/backplane/graph.h"}
 # What the caller releases or leaves, and a view that is unmapped.
 MADE = re.compile(r"bp_\w+ \*\*\w+$|DLManagedTensorVersioned \*\*\w+$|bp_view \*view$")
 TENSOR = re.compile(r"(?:const )?DLTensor \*\w+$")

@@ -14,6 +14,7 @@ MAY_INCLUDE = {
     "tuning": ["base"],
     "dispatch": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "einsum", "tuning"],
     "ops": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "einsum", "tuning", "dispatch"],
+    "graph": ["base", "settings", "tensor", "dispatch", "ops"],
     # The helper program makes plans of the library for the times that it measures.
     "probe": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "tuning", "dispatch"],
 }

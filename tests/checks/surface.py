@@ -14,6 +14,7 @@ FUNCTION = re.compile(r"BP_API\s+bp_status\s+(bp_\w+)\s*\(")
 RUNS = re.compile(r"bp_(\w+_(?:run|plan|explain))")
 # Functions of C that have no counterpart with this name in C++, and why.
 ELSEWHERE = {
+    "graph_run": "graphs have no class in C++ yet; the functions of C take no ownership that C++ would have to know",
     "call_run": "takes the address of any struct; C++ has a function for each",
     "call_plan": "takes the address of any struct; C++ has a function for each",
     "call_explain": "takes the address of any struct; C++ has a function for each",
@@ -46,6 +47,7 @@ NAMES = {
     "softmax": ("nn.functional.softmax", "softmax"), "softmax_backward": ("nn.grad.softmax_input", "softmax_input"),
     "layer_norm": ("nn.functional.layer_norm", "layer_norm"),
     "layer_norm_backward": ("nn.grad.layer_norm_gradients", "layer_norm_gradients"),
+    "where": ("elementwise.where", "where"),
     "random": ("rand", "random_uniform"), "cumsum": ("cumsum", "cumsum"),
 }
 

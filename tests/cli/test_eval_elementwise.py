@@ -74,6 +74,17 @@ def test_functions_of_two(evaluate, kind):
     np.testing.assert_array_equal(got, BINARY[kind](a, b))
 
 
+@pytest.mark.parametrize("kind", ["equal", "less", "logical_and"])
+def test_truths(evaluate, kind):
+    a, b = numbers(4, 1, 7).round(), numbers(6, 1).round()
+    got, done = evaluate("binary", [a, b], "--kind", kind)
+    assert done.code == 0 and got.dtype == "?", done
+    np.testing.assert_array_equal(got, getattr(np, kind)(a, b))
+    got, done = evaluate("unary", [a], "--kind", "logical_not")
+    assert done.code == 0 and got.dtype == "?", done
+    np.testing.assert_array_equal(got, a == 0)
+
+
 def test_conversion(evaluate):
     x = numbers(40) * 100
     for to, dtype in (("f16", "f2"), ("i32", "i4"), ("bool", "?"), ("f32", "f4")):
@@ -89,6 +100,13 @@ def test_indices(evaluate):
     np.testing.assert_array_equal(evaluate("take", [x, np.array(2)], "--dim", "-1")[0], x[..., 2])
     at = np.random.default_rng(4).integers(0, 6, (5, 2, 3))
     np.testing.assert_array_equal(evaluate("gather", [x, at], "--dim", "1")[0], np.take_along_axis(x, at, 1))
+
+
+def test_where(evaluate):
+    a, b, which = numbers(5, 6), numbers(6), np.arange(5)[:, None] % 2 == 0
+    np.testing.assert_array_equal(evaluate("where", [which, a, b])[0], np.where(which, a, b))
+    _, done = evaluate("where", [a, a, b])
+    assert done.code in (2, 3) and "condition is f64; it must be bool" in done.err, done
 
 
 def test_concat(evaluate):
@@ -144,6 +162,10 @@ def test_explain(backplane):
     assert done.code == 0 and "f16 96x64, indices i64 below 1000" in done.out, done
     done = backplane("explain", "gather", "f32,i32", "5x6", "5x2", "--dim", "1")
     assert done.code == 0 and "indices i32 below 6" in done.out, done
+    done = backplane("explain", "where", "bool,f16,f16", "64x1", "64x768", "768")
+    assert done.code == 0 and "where f16 64x768" in done.out and "tiles" in done.out, done
+    done = backplane("bench", "where", "--sizes", "64", "--seconds", "0.01")
+    assert done.code == 0 and "native" in done.out, done
     assert backplane("explain", "concat", "f32", "5x6", "5x2").code == 2
 
 

@@ -198,6 +198,10 @@ static void single_elements() {
     CHECK(y[0][0] == 0 && y[1][0] == 9);
     bp::binary_run(BP_BINARY_ADD, y, row, y);
     CHECK(y[0][0] == 10 && y[1][0] == 19 && y[1][1] == 20);
+    const bool where[2] = {true, false};
+    float chosen[2][2] = {};
+    bp::where_run(where, x, y, chosen);
+    CHECK(chosen[0][0] == -1 && chosen[0][1] == 20 && chosen[1][0] == 9 && chosen[1][1] == 20);
     bp::take_run(x, rows, 0, taken);
     CHECK(taken[0][0] == 9 && taken[1][1] == 4 && taken[2][1] == -16);
     bp::gather_run(x, columns, 1, picked);

@@ -14,8 +14,8 @@ static uint64_t reuses(void) {
 /* ---- Launches ---- */
 
 /* Captures a += 1, through b. */
-static bp_graph *capture_increment(bp_queue *queue, DLManagedTensorVersioned *a, DLManagedTensorVersioned *b) {
-    bp_graph *graph;
+static bp_queue_graph *capture_increment(bp_queue *queue, DLManagedTensorVersioned *a, DLManagedTensorVersioned *b) {
+    bp_queue_graph *graph;
     assert_ok(bp_queue_capture_begin(queue));
     assert_ok(bp_copy(&b->dl_tensor, &a->dl_tensor, queue));
     assert_ok(add_bytes(queue, &b->dl_tensor, 1, "x"));
@@ -31,19 +31,19 @@ static void test_launches_follow_each_other(void **state) {
     DLManagedTensorVersioned *a = new_bytes("other", SIZE), *b = new_bytes("other", SIZE);
     fill_bytes(a, 1);
     fill_bytes(b, 0);
-    bp_graph *graph = capture_increment(queue, a, b);
+    bp_queue_graph *graph = capture_increment(queue, a, b);
     assert_ok(bp_device_wait(place_of("other")));
     assert_true(all_bytes_are(a, 1)); /* a capture runs nothing */
     fake()->longest_delay_us = 300;
     for (int i = 0; i < 10; i++) {
-        assert_ok(bp_graph_launch(graph, queue));
-        assert_ok(bp_graph_launch(graph, second));
+        assert_ok(bp_queue_graph_launch(graph, queue));
+        assert_ok(bp_queue_graph_launch(graph, second));
     }
     assert_ok(bp_device_wait(place_of("other")));
     assert_true(all_bytes_are(a, 21));
     fake()->fail_at = 3;
-    assert_ok(bp_graph_launch(graph, queue));
-    bp_graph_release(graph); /* the launch may still run */
+    assert_ok(bp_queue_graph_launch(graph, queue));
+    bp_queue_graph_release(graph); /* the launch may still run */
     (void)bp_queue_wait(queue);
     free_tensor(a);
     free_tensor(b);
@@ -55,12 +55,12 @@ static void test_a_failed_launch(void **state) {
     (void)state;
     bp_queue *queue = new_queue("other");
     DLManagedTensorVersioned *a = new_bytes("other", SIZE), *b = new_bytes("other", SIZE);
-    bp_graph *graph = capture_increment(queue, a, b);
+    bp_queue_graph *graph = capture_increment(queue, a, b);
     fake()->fail_at = 3;
     fake()->chain = true;
-    assert_ok(bp_graph_launch(graph, queue));
+    assert_ok(bp_queue_graph_launch(graph, queue));
     assert_fails(bp_queue_wait(queue), BP_E_DEVICE, "a graph failed on device other:0");
-    bp_graph_release(graph);
+    bp_queue_graph_release(graph);
     free_tensor(a);
     free_tensor(b);
     bp_queue_release(queue);
@@ -76,7 +76,7 @@ static void test_memory_of_a_graph(void **state) {
     bp_queue *queue = new_queue("other");
     DLManagedTensorVersioned *freed = new_bytes("other", SIZE), *exported = new_bytes("other", SIZE), *fresh[4];
     bp_operand block, again, second;
-    bp_graph *graph;
+    bp_queue_graph *graph;
     assert_ok(bp_tensor_export(exported));
     assert_ok(bp_queue_capture_begin(queue));
     assert_ok(add_bytes(queue, &freed->dl_tensor, 1, "x"));
@@ -94,13 +94,13 @@ static void test_memory_of_a_graph(void **state) {
     const uint64_t before = reuses();
     fresh[0] = new_bytes("other", SIZE);
     assert_ok(bp_queue_capture_end(&graph, queue));
-    assert_ok(bp_graph_launch(graph, queue));
+    assert_ok(bp_queue_graph_launch(graph, queue));
     for (int i = 1; i < 4; i++) {
         fresh[i] = new_bytes("other", SIZE);
     }
     assert_int_equal(reuses(), before);
     assert_ok(bp_queue_wait(queue));
-    bp_graph_release(graph);
+    bp_queue_graph_release(graph);
     free_tensor(new_bytes("other", SIZE));
     assert_int_equal(reuses(), before + 1);
     for (int i = 0; i < 4; i++) {
@@ -114,15 +114,15 @@ static void test_memory_of_a_released_graph(void **state) {
     (void)state;
     bp_queue *queue = new_queue("other");
     DLManagedTensorVersioned *freed = new_bytes("other", SIZE), *fresh;
-    bp_graph *graph;
+    bp_queue_graph *graph;
     const void *const base = freed->dl_tensor.data;
     assert_ok(bp_queue_capture_begin(queue));
     assert_ok(add_bytes(queue, &freed->dl_tensor, 1, "x"));
     free_tensor(freed);
     assert_ok(bp_queue_capture_end(&graph, queue));
     fake()->open_gate(false);
-    assert_ok(bp_graph_launch(graph, queue));
-    bp_graph_release(graph);
+    assert_ok(bp_queue_graph_launch(graph, queue));
+    bp_queue_graph_release(graph);
     fresh = new_bytes("other", SIZE);
     assert_ptr_not_equal(fresh->dl_tensor.data, base);
     fake()->open_gate(true);
@@ -138,7 +138,7 @@ static void test_no_event_is_asked_for(void **state) {
     (void)state;
     bp_queue *queue = new_queue("other");
     DLManagedTensorVersioned *tensor = new_bytes("other", SIZE);
-    bp_graph *graph;
+    bp_queue_graph *graph;
     fill_bytes(tensor, 1);
     fake()->open_gate(false);
     for (int i = 0; i < 20; i++) {
@@ -155,10 +155,10 @@ static void test_no_event_is_asked_for(void **state) {
     assert_ok(bp_queue_capture_end(&graph, queue));
     assert_ok(bp_queue_wait(queue));
     assert_true(all_bytes_are(tensor, 21));
-    assert_ok(bp_graph_launch(graph, queue));
+    assert_ok(bp_queue_graph_launch(graph, queue));
     assert_ok(bp_queue_wait(queue));
     assert_true(all_bytes_are(tensor, 121));
-    bp_graph_release(graph);
+    bp_queue_graph_release(graph);
     free_tensor(tensor);
     bp_queue_release(queue);
 }
@@ -170,7 +170,7 @@ static void test_refusals(void **state) {
     bp_queue *queue = new_queue("other"), *second = new_queue("other");
     DLManagedTensorVersioned *tensor = new_bytes("other", SIZE);
     const bp_operand operand = {tensor->dl_tensor.data, 0};
-    bp_graph *graph;
+    bp_queue_graph *graph;
     bp_event *event, *none;
     bp_view host, view;
     bp_plan *plan;
@@ -197,13 +197,13 @@ static void test_refusals(void **state) {
     assert_fails(bp_reset(), BP_E_BUSY, "held");
     assert_ok(bp_queue_capture_end(&graph, queue));
     assert_ok(bp_queue_capture_begin(second));
-    assert_fails(bp_graph_launch(graph, second), BP_E_UNSUPPORTED, "bp_graph_launch");
-    bp_graph *other;
+    assert_fails(bp_queue_graph_launch(graph, second), BP_E_UNSUPPORTED, "bp_queue_graph_launch");
+    bp_queue_graph *other;
     assert_ok(bp_queue_capture_end(&other, second));
-    bp_graph_release(other);
+    bp_queue_graph_release(other);
     assert_fails(bp_reset(), BP_E_BUSY, "held");
     assert_ok(bp_queue_use(place, NULL));
-    bp_graph_release(graph);
+    bp_queue_graph_release(graph);
     bp_event_release(event);
     free_tensor(tensor);
     bp_queue_release(queue);
@@ -213,7 +213,7 @@ static void test_refusals(void **state) {
 static void test_bad_arguments(void **state) {
     (void)state;
     bp_queue *queue = new_queue("other"), *elsewhere = new_queue("other:1"), *plain = new_queue("fake");
-    bp_graph *graph = NULL, *none;
+    bp_queue_graph *graph = NULL, *none;
     assert_fails(bp_queue_capture_begin(NULL), BP_E_ARGUMENT, "NULL");
     assert_fails(bp_queue_capture_begin(plain), BP_E_UNSUPPORTED, "runtime fake cannot capture");
     assert_fails(bp_queue_capture_end(&graph, queue), BP_E_ARGUMENT, "no capture was begun");
@@ -224,13 +224,13 @@ static void test_bad_arguments(void **state) {
     fake()->refuse_captures = false;
     assert_ok(bp_queue_capture_begin(queue));
     assert_ok(bp_queue_capture_end(&graph, queue)); /* an empty one */
-    assert_fails(bp_graph_launch(graph, elsewhere), BP_E_ARGUMENT, "other:1");
-    assert_fails(bp_graph_launch(NULL, queue), BP_E_ARGUMENT, "'graph' is NULL");
-    assert_fails(bp_graph_launch(graph, NULL), BP_E_ARGUMENT, "NULL");
-    assert_ok(bp_graph_launch(graph, queue));
+    assert_fails(bp_queue_graph_launch(graph, elsewhere), BP_E_ARGUMENT, "other:1");
+    assert_fails(bp_queue_graph_launch(NULL, queue), BP_E_ARGUMENT, "'graph' is NULL");
+    assert_fails(bp_queue_graph_launch(graph, NULL), BP_E_ARGUMENT, "NULL");
+    assert_ok(bp_queue_graph_launch(graph, queue));
     assert_fails(bp_queue_capture_end(&none, queue), BP_E_ARGUMENT, "no capture was begun");
-    bp_graph_release(graph);
-    bp_graph_release(NULL);
+    bp_queue_graph_release(graph);
+    bp_queue_graph_release(NULL);
     bp_queue_release(queue);
     bp_queue_release(elsewhere);
     bp_queue_release(plain);
@@ -251,7 +251,7 @@ static void test_an_operation_fails_in_a_capture(void **state) {
     (void)state;
     bp_queue *queue = new_queue("other");
     DLManagedTensorVersioned *tensor = new_bytes("other", SIZE);
-    bp_graph *graph;
+    bp_queue_graph *graph;
     for (int with_check = 0; with_check < 2; with_check++) {
         assert_ok(bp_queue_capture_begin(queue));
         bp__queue_begin(queue, BP_OP_GEMM, "x");

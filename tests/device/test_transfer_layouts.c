@@ -156,6 +156,7 @@ static void compare(const char *name, bp_status (*run)(void)) {
 
 RUN(run_unary, bp_unary_run(options, BP_UNARY_EXP, t(0), t(1)))
 RUN(run_binary, bp_binary_run(options, BP_BINARY_ADD, t(0), t(1), t(2)))
+RUN(run_where, bp_where_run(options, t(0), t(1), t(2), t(3)))
 RUN(run_take, bp_take_run(options, t(0), t(1), 0, t(2)))
 RUN(run_gather, bp_gather_run(options, t(0), t(1), 0, t(2)))
 
@@ -168,6 +169,11 @@ static void elementwise(void **state) {
     add(BP_F64, false, SHAPE(1, 7));
     add(BP_F64, true, SHAPE(5, 7));
     compare("binary", run_binary);
+    add(BP_BOOL, false, SHAPE(5, 1));
+    add(BP_F32, true, SHAPE(5, 7));
+    add(BP_F32, false, SHAPE(7));
+    add(BP_F32, true, SHAPE(5, 7));
+    compare("where", run_where);
     add(BP_F32, true, SHAPE(3, 7));
     add(BP_I64, true, SHAPE(4, 2));
     add(BP_F32, false, SHAPE(4, 2, 7));

@@ -101,6 +101,39 @@ static void overlaps_of_other_operations(void **state) {
     assert_refused(bp_concat_run(NULL, 1, parts, 0, &twice.tensor), BP_E_OVERLAP, "two indices");
 }
 
+static void choices_are_checked(void **state) {
+    float x[64] = {0};
+    uint8_t truths[16] = {0};
+    bp_view a, b, c, d, condition, all;
+    int ndim;
+    int64_t shape[BP_MAX_NDIM];
+    (void)state;
+    view_of(&a, x, BP_F32, 1, I64(16), NULL);
+    view_of(&b, x + 16, BP_F32, 1, I64(16), NULL);
+    view_of(&c, x + 8, BP_F32, 1, I64(16), NULL);
+    view_of(&d, x + 32, BP_F32, 1, I64(3), NULL);
+    view_of(&all, x + 32, BP_I32, 1, I64(16), NULL);
+    view_of(&condition, truths, BP_BOOL, 1, I64(16), NULL);
+    for (int i = 0; i < 2; i++) {
+        assert_status(bp_where_run(NULL, &condition.tensor, &a.tensor, &b.tensor, &b.tensor), BP_OK);
+        assert_status(bp_where_run(NULL, &condition.tensor, &a.tensor, &b.tensor, &a.tensor), BP_OK);
+        assert_refused(bp_where_run(NULL, &condition.tensor, &a.tensor, &b.tensor, &c.tensor), BP_E_OVERLAP,
+                       "overlaps a");
+    }
+    assert_status(bp_where_run(NULL, &condition.tensor, &condition.tensor, &condition.tensor, &condition.tensor),
+                  BP_OK);
+    assert_refused(bp_where_run(NULL, &a.tensor, &a.tensor, &b.tensor, &b.tensor), BP_E_DTYPE, "condition is f32");
+    assert_refused(bp_where_run(NULL, &condition.tensor, &a.tensor, &all.tensor, &a.tensor), BP_E_DTYPE, "b is i32");
+    assert_refused(bp_where_run(NULL, &condition.tensor, &a.tensor, &b.tensor, &all.tensor), BP_E_DTYPE,
+                   "output is i32; it must be f32, as a");
+    assert_refused(bp_where_run(NULL, &condition.tensor, &a.tensor, &d.tensor, &b.tensor), BP_E_SHAPE,
+                   "condition has shape (16) and b has shape (3)");
+    assert_refused(bp_where_run(NULL, &condition.tensor, &a.tensor, NULL, &b.tensor), BP_E_ARGUMENT, "'b' is NULL");
+    view_of(&d, x + 32, BP_F32, 2, I64(5, 1), NULL);
+    assert_status(bp_where_shape(&condition.tensor, &d.tensor, &a.tensor, &ndim, shape), BP_OK);
+    assert_true(ndim == 2 && shape[0] == 5 && shape[1] == 16);
+}
+
 /* ---- Sizes ---- */
 
 static void empty_tensors(void **state) {
@@ -282,11 +315,11 @@ static void threads_do_not_change_bits(void **state) {
     (void)state;
     for (int kind = 0; kind < BP_UNARY_KINDS; kind++) {
         test_array x, y, first;
-        const bp_dtype dtype = dtypes[kind % 3];
+        const bp_dtype dtype = dtypes[kind % 3], result = bp_unary_dtype((bp_unary_kind)kind, dtype);
         const int64_t shape[] = {7, 301, 153};
         begin_tensor(&x, dtype, 3, shape, kind % 2 ? TEST_COMPACT : TEST_CHANNELS_LAST);
-        begin_tensor(&y, dtype, 3, shape, TEST_COMPACT);
-        begin_tensor(&first, dtype, 3, shape, TEST_COMPACT);
+        begin_tensor(&y, result, 3, shape, TEST_COMPACT);
+        begin_tensor(&first, result, 3, shape, TEST_COMPACT);
         fill(&x);
         for (int t = INSTRUCTION_SETS; t < SETTINGS; t++) {
             test_array *to = t == INSTRUCTION_SETS ? &first : &y;
@@ -295,7 +328,7 @@ static void threads_do_not_change_bits(void **state) {
             assert_status(bp_unary_run(options, (bp_unary_kind)kind, &x.view.tensor, &to->view.tensor), BP_OK);
             bp_options_release(options);
             assert_memory_equal(first.view.tensor.data, to->view.tensor.data,
-                                (size_t)test_array_count(&x) * bp_dtype_size(dtype));
+                                (size_t)test_array_count(&x) * bp_dtype_size(result));
         }
         end_tensor(&x);
         end_tensor(&y);
@@ -340,6 +373,7 @@ int main(void) {
         cmocka_unit_test(the_output_may_be_an_input),
         cmocka_unit_test(addresses_are_checked_in_each_call),
         cmocka_unit_test(overlaps_of_other_operations),
+        cmocka_unit_test(choices_are_checked),
         cmocka_unit_test(empty_tensors),
         cmocka_unit_test(as_many_dimensions_as_there_can_be),
         cmocka_unit_test(indices_out_of_range_write_nothing),

@@ -15,7 +15,7 @@ static void run_all(const char *settings, bp_unary_kind kind, bp_dtype dtype, in
     bp_view x, y;
     bp_options *options;
     assert_status(bp_view_init(&x, input, dtype, 1, &count, NULL), BP_OK);
-    assert_status(bp_view_init(&y, output, dtype, 1, &count, NULL), BP_OK);
+    assert_status(bp_view_init(&y, output, bp_unary_dtype(kind, dtype), 1, &count, NULL), BP_OK);
     assert_status(bp_options_new(&options, settings), BP_OK);
     assert_status(bp_unary_run(options, kind, &x.tensor, &y.tensor), BP_OK);
     bp_options_release(options);
@@ -37,12 +37,14 @@ static long double greatest(bp_dtype dtype) {
 /* Compares a result with the reference. Halves are computed in f32 and rounded once more. */
 static void compare(const char *settings, bp_unary_kind kind, bp_dtype dtype, int64_t i) {
     const int64_t size = (int64_t)bp_dtype_size(dtype);
-    const long double x = get_number(dtype, input + i * size), y = get_number(dtype, output + i * size);
+    const bp_dtype result = bp_unary_dtype(kind, dtype);
+    const long double x = get_number(dtype, input + i * size),
+                      y = get_number(result, output + i * (int64_t)bp_dtype_size(result));
     const long double want =
         isinf(x) && x < 0 && undefined_at_minus_infinity(kind) ? (long double)NAN : reference_unary(kind, x);
     const bp_dtype number = dtype == BP_F64 ? BP_F64 : BP_F32;
     const long double error = reference_unary_error(kind, number == BP_F64, x) * spacing(number, want);
-    const long double bound = dtype < BP_F32 ? error + spacing(dtype, want) / 2 : error;
+    const long double bound = dtype < BP_F32 && result == dtype ? error + spacing(dtype, want) / 2 : error;
     bool good;
     if (isnan(want)) {
         good = isnan(y);
@@ -124,6 +126,9 @@ static void bits_do_not_depend_on_the_place(void **state) {
     (void)state;
     for (int kind = 1; kind < BP_UNARY_KINDS; kind++) {
         static char whole[COUNT * 8];
+        if (bp_unary_dtype((bp_unary_kind)kind, BP_F32) != BP_F32) {
+            continue;
+        }
         fill(BP_F32);
         run_all("", (bp_unary_kind)kind, BP_F32, 999);
         memcpy(whole, output, (size_t)999 * 4);
@@ -141,8 +146,8 @@ static void bits_do_not_depend_on_the_place(void **state) {
     }
 }
 
-/* Sine, cosine and tangent of angles that are near a multiple of pi / 2, at both sides of the limit from which on angles are
- * reduced one by one, and of every power of 2 to the greatest number. */
+/* Sine, cosine and tangent of angles that are near a multiple of pi / 2, at both sides of the limit from which on
+ * angles are reduced one by one, and of every power of 2 to the greatest number. */
 static void angles_are_reduced(void **state) {
     static const double hard[] = {0x1.6ac5b262ca1ffp849,
                                   0x1.f9cbe2p95,

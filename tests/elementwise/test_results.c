@@ -213,10 +213,11 @@ static void functions_of_one(void **state) {
         test_array x, y;
         const bp_dtype dtype = floats[test_array_between(0, 3)];
         const bp_unary_kind kind = (bp_unary_kind)test_array_between(1, BP_UNARY_KINDS - 1);
+        const bp_dtype result = bp_unary_dtype(kind, dtype);
         const int ndim = random_shape(shape, 0);
         bp_options *options = settings_of(i);
         begin_tensor(&x, dtype, ndim, shape, (test_layout)test_array_between(0, TEST_BROADCAST));
-        begin_tensor(&y, dtype, ndim, shape, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
+        begin_tensor(&y, result, ndim, shape, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
         assert_status(bp_unary_run(options, kind, &x.view.tensor, &y.view.tensor), BP_OK);
         reference_results made;
         assert_status(reference_of_unary(&made, (int)kind, &x.view.tensor, &y.view.tensor), BP_OK);
@@ -239,12 +240,12 @@ static int shrink(int ndim, const int64_t *shape, int64_t *smaller) {
 }
 
 static void functions_of_two(void **state) {
-    static const bp_dtype dtypes[] = {BP_F16, BP_BF16, BP_F32, BP_F64, BP_I32, BP_I64};
+    static const bp_dtype dtypes[] = {BP_F16, BP_BF16, BP_F32, BP_F64, BP_I32, BP_I64, BP_BOOL};
     (void)state;
     for (int i = 0; i < 2 * CASES; i++) {
         int64_t shape[MOST], of_a[MOST], of_b[MOST];
         test_array a, b, y;
-        const bp_dtype dtype = dtypes[test_array_between(0, 5)];
+        const bp_dtype dtype = dtypes[test_array_between(0, 6)];
         const bp_binary_kind kind = (bp_binary_kind)test_array_between(0, BP_BINARY_KINDS - 1);
         const int ndim = random_shape(shape, 0), ndim_a = shrink(ndim, shape, of_a), ndim_b = shrink(ndim, shape, of_b);
         int64_t result[MOST];
@@ -257,11 +258,14 @@ static void functions_of_two(void **state) {
         bp_options *options = settings_of(i);
         begin_tensor(&a, dtype, ndim_a, of_a, (test_layout)test_array_between(0, TEST_BROADCAST));
         begin_tensor(&b, dtype, ndim_b, of_b, (test_layout)test_array_between(0, TEST_BROADCAST));
-        begin_tensor(&y, dtype, rank, result + ndim - rank, (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
+        begin_tensor(&y, bp_binary_dtype(kind, dtype), rank, result + ndim - rank,
+                     (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1));
         for (int64_t j = 0; j < test_array_count(&a) && !is_integer(dtype); j += 5) {
             set_number(dtype, test_array_at(&a, j), j % 2 ? (long double)NAN : (long double)INFINITY);
         }
-        const bool refused = is_integer(dtype) && kind == BP_BINARY_DIVIDE;
+        const bool refused = is_integer(dtype) && (kind == BP_BINARY_DIVIDE ||
+                                                   (dtype == BP_BOOL && bp_binary_dtype(kind, dtype) != BP_BOOL) ||
+                                                   (dtype == BP_BOOL && kind < BP_BINARY_EQUAL));
         assert_status(bp_binary_run(options, kind, &a.view.tensor, &b.view.tensor, &y.view.tensor),
                       refused ? BP_E_DTYPE : BP_OK);
         if (!refused) {
@@ -273,6 +277,74 @@ static void functions_of_two(void **state) {
         end_tensor(&b);
         end_tensor(&y);
         bp_options_release(options);
+    }
+}
+
+/* ---- Choices ---- */
+
+/* The output is in the place of b in some calls. */
+static void where(void **state) {
+    (void)state;
+    for (int i = 0; i < CASES; i++) {
+        int64_t shape[MOST], of[2][MOST];
+        test_array condition, a, b, y;
+        const bp_dtype dtype = converted[test_array_between(0, 8)];
+        const int ndim = random_shape(shape, 0), ndim_c = shrink(ndim, shape, of[0]),
+                  ndim_a = shrink(ndim, shape, of[1]);
+        const bool in_place = test_array_between(0, 3) == 0;
+        const test_layout any = (test_layout)test_array_between(0, TEST_ALL_LAYOUTS - 1);
+        bp_options *options = settings_of(i);
+        begin_tensor(&condition, BP_BOOL, ndim_c, of[0], (test_layout)test_array_between(0, TEST_BROADCAST));
+        begin_tensor(&a, dtype, ndim_a, of[1], (test_layout)test_array_between(0, TEST_BROADCAST));
+        begin_tensor(&b, dtype, ndim, shape,
+                     in_place ? TEST_COMPACT : (test_layout)test_array_between(0, TEST_BROADCAST));
+        begin_tensor(&y, dtype, ndim, shape, in_place ? TEST_COMPACT : any);
+        reference_results made;
+        assert_status(reference_of_where(&made, &condition.view.tensor, &a.view.tensor, &b.view.tensor, &y.view.tensor),
+                      BP_OK);
+        if (in_place) {
+            assert_status(bp_tensor_copy(&y.view.tensor, &b.view.tensor), BP_OK);
+        }
+        assert_status(bp_where_run(options, &condition.view.tensor, &a.view.tensor,
+                                   in_place ? &y.view.tensor : &b.view.tensor, &y.view.tensor),
+                      BP_OK);
+        test_check_results(&made, bp_dtype_name(dtype));
+        end_tensor(&condition);
+        end_tensor(&a);
+        end_tensor(&b);
+        end_tensor(&y);
+        bp_options_release(options);
+    }
+}
+
+/* Elements of every type keep their bits, and every byte that is not 0 is true. */
+static void where_copies_bits(void **state) {
+    enum { COUNT = 1100, BYTES = 16 };
+    static unsigned char condition[COUNT], a[COUNT * BYTES], b[COUNT * BYTES], y[COUNT * BYTES];
+    (void)state;
+    for (int i = 0; i < COUNT * BYTES; i++) {
+        a[i] = (unsigned char)test_array_between(0, 255);
+        b[i] = (unsigned char)test_array_between(0, 255);
+        condition[i % COUNT] = (unsigned char)(i % 3 == 0 ? 0 : test_array_between(1, 255));
+    }
+    for (int number = 1; bp_dtype_size((bp_dtype)number) > 0; number++) {
+        const bp_dtype dtype = (bp_dtype)number;
+        const size_t size = bp_dtype_size(dtype);
+        for (int s = 0; s < SETTINGS; s++) {
+            const int64_t count = COUNT - s;
+            bp_view c, x[2], out;
+            bp_options *options = settings_of(s);
+            assert_status(bp_view_init(&c, condition, BP_BOOL, 1, &count, NULL), BP_OK);
+            assert_status(bp_view_init(&x[0], a, dtype, 1, &count, NULL), BP_OK);
+            assert_status(bp_view_init(&x[1], b, dtype, 1, &count, NULL), BP_OK);
+            assert_status(bp_view_init(&out, y, dtype, 1, &count, NULL), BP_OK);
+            memset(y, 0, sizeof y);
+            assert_status(bp_where_run(options, &c.tensor, &x[0].tensor, &x[1].tensor, &out.tensor), BP_OK);
+            for (size_t i = 0; i < (size_t)count; i++) {
+                assert_memory_equal(y + i * size, (condition[i] ? a : b) + i * size, size);
+            }
+            bp_options_release(options);
+        }
     }
 }
 
@@ -391,6 +463,8 @@ int main(void) {
         cmocka_unit_test(integers_are_rounded_once),
         cmocka_unit_test(nan_is_converted_to_nan),
         cmocka_unit_test(functions_of_two),
+        cmocka_unit_test(where),
+        cmocka_unit_test(where_copies_bits),
         cmocka_unit_test(take),
         cmocka_unit_test(gather),
         cmocka_unit_test(concat),

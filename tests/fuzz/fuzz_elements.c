@@ -11,7 +11,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void run_unary(input *in, const bp_options *set) {
     array x, y;
     const int kind = below(in, BP_UNARY_KINDS), at = below(in, 4) == 0;
-    const bp_dtype from = types[below(in, 6)], to = kind == BP_UNARY_COPY ? types[below(in, 6)] : from;
+    const bp_dtype from = types[below(in, 6)],
+                   to = kind == BP_UNARY_COPY ? types[below(in, 6)] : bp_unary_dtype((bp_unary_kind)kind, from);
     if (!next_shape(in, &x, 0)) {
         return;
     }
@@ -30,7 +31,7 @@ static void run_unary(input *in, const bp_options *set) {
     require(status == BP_OK || !is_float(from), "unary");
     for (bool more = status == BP_OK && count_of(&y) > 0; more; more = advance(&y, index)) {
         double want = (double)reference_unary((bp_unary_kind)kind, get_old(&x, index));
-        if (is_float(from) && !is_float(to)) {
+        if (is_float(from) && !is_float(to) && to != BP_BOOL) {
             const double most = to == BP_I32 ? 2147483647. : 9223372036854775807.;
             want = isnan(want) ? 0 : fmax(fmin(trunc(want), most), -most - (to == BP_I32));
         }
@@ -43,7 +44,7 @@ static void run_unary(input *in, const bp_options *set) {
 static void run_binary(input *in, const bp_options *set) {
     array x[3];
     const int kind = below(in, BP_BINARY_KINDS), at = below(in, 5);
-    const bp_dtype type = types[below(in, 6)];
+    const bp_dtype type = types[below(in, 6)], to = bp_binary_dtype((bp_binary_kind)kind, type);
     if (!next_shape(in, &x[2], 0)) {
         return;
     }
@@ -54,11 +55,10 @@ static void run_binary(input *in, const bp_options *set) {
             x[i].shape[d] = i == 1 && below(in, 4) == 0 ? 1 : x[2].shape[d + x[2].tensor.ndim - x[i].tensor.ndim];
         }
     }
-    if (!place(in, &x[0], 0, type, at == 0) || !place(in, &x[1], 1, type, at == 1) ||
-        !place(in, &x[2], 2, type, true)) {
+    if (!place(in, &x[0], 0, type, at == 0) || !place(in, &x[1], 1, type, at == 1) || !place(in, &x[2], 2, to, true)) {
         return;
     }
-    if (at < 2 && x[at].tensor.ndim == x[2].tensor.ndim &&
+    if (at < 2 && to == type && x[at].tensor.ndim == x[2].tensor.ndim &&
         memcmp(x[at].shape, x[2].shape, (size_t)x[2].tensor.ndim * sizeof(int64_t)) == 0) {
         x[2] = x[at];
     }
@@ -79,7 +79,7 @@ static void run_binary(input *in, const bp_options *set) {
             value[i] = get_old(&x[i], own);
         }
         const double want = (double)reference_binary((bp_binary_kind)kind, value[0], value[1]);
-        expect(get(&x[2], index), want, is_float(type) ? 2 * unit_of(type) * fabs(want) + 0x1p-24 : 0);
+        expect(get(&x[2], index), want, is_float(to) ? 2 * unit_of(to) * fabs(want) + 0x1p-24 : 0);
     }
     for (int i = 0; i < 3; i++) {
         drop(&x[i]);
@@ -314,7 +314,7 @@ static void run_huge(input *in, const bp_options *set) {
     const DLTensor *const list[] = {a, b, c};
     switch (below(in, 9)) {
     case 0:
-        bp_unary_explain(&e, NULL, (bp_unary_kind)below(in, 14), a, b);
+        bp_unary_explain(&e, NULL, (bp_unary_kind)below(in, BP_UNARY_KINDS + 1), a, b);
         break;
     case 1:
         if (bp_binary_shape(a, b, &ndim, shape) == BP_OK) {
@@ -322,7 +322,7 @@ static void run_huge(input *in, const bp_options *set) {
             x[2].tensor.ndim = ndim;
             memcpy(x[2].shape, shape, (size_t)ndim * sizeof *shape);
         }
-        bp_binary_explain(&e, NULL, (bp_binary_kind)below(in, 7), a, b, c);
+        bp_binary_explain(&e, NULL, (bp_binary_kind)below(in, BP_BINARY_KINDS + 1), a, b, c);
         break;
     case 2:
         x[1].tensor.dtype = bp_dtype_to_dlpack(BP_I64);

@@ -143,7 +143,7 @@ static void run_linear(input *in, const bp_options *set) {
             return;
         }
     }
-    call.activation = call.pass == BP_LINEAR_FORWARD ? (bp_unary_kind)below(in, BP_UNARY_KINDS) : BP_UNARY_COPY;
+    call.activation = call.pass == BP_LINEAR_FORWARD ? (bp_unary_kind)below(in, BP_ACTIVATION_KINDS) : BP_UNARY_COPY;
     call.input = &x.tensor;
     call.weight = &weight.tensor;
     call.output = &y.tensor;

@@ -94,7 +94,7 @@ static void test_functions(void **state) {
             device_array x, y;
             const int64_t count = types[i] < BP_F32 ? 65536 : 20000;
             device_array_make(&x, types[i], 1, &count, TEST_COMPACT, 0);
-            device_array_make(&y, types[i], 1, &count, TEST_COMPACT, 0);
+            device_array_make(&y, bp_unary_dtype((bp_unary_kind)kind, types[i]), 1, &count, TEST_COMPACT, 0);
             fill_values(&x);
             assert_ok(bp_unary_run(NULL, (bp_unary_kind)kind, &x.tensor, &y.tensor));
             assert_on_device("a function");
@@ -160,7 +160,8 @@ static void check_binary(bp_binary_kind kind, bp_dtype dtype, int number) {
     const unsigned broadcast[2] = {number & 1, number & 2};
     device_array_make(&a, dtype, 3, I64(4, 3, 40), (test_layout)(number % TEST_LAYOUTS), broadcast[0]);
     device_array_make(&b, dtype, 3, I64(4, 3, 40), (test_layout)(number / 4 % TEST_LAYOUTS), broadcast[1]);
-    device_array_make(&y, dtype, 3, I64(4, 3, 40), (test_layout)((number + 1) % TEST_LAYOUTS), 0);
+    const bp_dtype result = bp_binary_dtype(kind, dtype);
+    device_array_make(&y, result, 3, I64(4, 3, 40), (test_layout)((number + 1) % TEST_LAYOUTS), 0);
     device_array *const inputs[] = {&a, &b};
     for (int i = 0; i < 2; i++) {
         for (int64_t e = 0; e < 480; e++) {
@@ -179,10 +180,12 @@ static void check_binary(bp_binary_kind kind, bp_dtype dtype, int number) {
     device_array_fetch(&y, "a function of two");
     for (int64_t e = 0; e < 480; e++) {
         const long double exact = reference_binary(kind, number_at(&a, e), number_at(&b, e));
-        const long double want = is_floating(dtype) ? stored(dtype, exact) : wrapped(dtype, exact);
+        const long double want = is_floating(result) ? stored(dtype, exact)
+                                 : result == BP_BOOL ? exact
+                                                     : wrapped(dtype, exact);
         const long double got = number_at(&y, e);
         /* A result that long double rounds to the middle of two f64 may be either. */
-        const bool middle = dtype == BP_F64 && fabsl(got - exact) <= spacing(BP_F64, exact) / 2;
+        const bool middle = result == BP_F64 && fabsl(got - exact) <= spacing(BP_F64, exact) / 2;
         if (isnan(want) ? !isnan(got) : got != want && !middle) {
             fail_msg("binary %d of %s: %La and %La give %La instead of %La", (int)kind, bp_dtype_name(dtype),
                      number_at(&a, e), number_at(&b, e), got, want);
@@ -490,6 +493,41 @@ static void test_indices(void **state) {
     }
 }
 
+/* Elements of each size, with a condition and an input that are broadcast; every second call in place. */
+static void test_where(void **state) {
+    static const bp_dtype types[] = {BP_F32, BP_U8, BP_F16, BP_F64, BP_C128};
+    (void)state;
+    need_case();
+    for (int i = 0; i < 10; i++) {
+        device_array condition, a, b, y;
+        reference_results wanted;
+        const bp_dtype dtype = types[i % 5];
+        const test_layout layout = (test_layout)(i % TEST_LAYOUTS);
+        const bool in_place = i >= 5;
+        device_array_make(&condition, BP_BOOL, 2, I64(i % 2 ? 1 : 11, 7), TEST_COMPACT, 0);
+        device_array_make(&a, dtype, 3, I64(5, 11, 1), layout, 0);
+        device_array_make(&b, dtype, 3, I64(5, 11, 7), layout, 0);
+        device_array_make(&y, dtype, 3, I64(5, 11, 7), in_place ? layout : TEST_PERMUTED, 0);
+        for (int64_t e = 0; e < test_array_count(&condition.host); e++) {
+            *(uint8_t *)test_array_at(&condition.host, e) = (uint8_t)test_array_between(0, 1);
+        }
+        device_array_send(&condition);
+        device_array_fill(&a);
+        device_array_fill(&b);
+        device_array_send(&y);
+        assert_ok(reference_of_where(&wanted, device_array_side(&condition, true), device_array_side(&a, true),
+                                     device_array_side(&b, true), device_array_side(in_place ? &b : &y, true)));
+        assert_ok(bp_where_run(NULL, &condition.tensor, &a.tensor, &b.tensor, in_place ? &b.tensor : &y.tensor));
+        assert_on_device("where");
+        device_array_fetch(in_place ? &b : &y, "where");
+        test_check_exact(&wanted, "where");
+        device_array *const all[] = {&condition, &a, &b, &y};
+        for (int k = 0; k < 4; k++) {
+            device_array_free(all[k]);
+        }
+    }
+}
+
 /* An index out of range is reported by the next wait, and nothing is written. Later runs are not affected. */
 static void test_wrong_index(void **state) {
     static const int64_t wrong[] = {-1, 7, INT32_MIN, 7000};
@@ -525,10 +563,10 @@ static void test_wrong_index(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_functions),  cmocka_unit_test(test_integers),
-                                       cmocka_unit_test(test_binary),     cmocka_unit_test(test_conversions),
-                                       cmocka_unit_test(test_copies),     cmocka_unit_test(test_sizes),
-                                       cmocka_unit_test(test_transposed), cmocka_unit_test(test_far),
-                                       cmocka_unit_test(test_indices),    cmocka_unit_test(test_wrong_index)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_functions),   cmocka_unit_test(test_integers),   cmocka_unit_test(test_binary),
+        cmocka_unit_test(test_conversions), cmocka_unit_test(test_copies),     cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_transposed),  cmocka_unit_test(test_far),        cmocka_unit_test(test_indices),
+        cmocka_unit_test(test_where),       cmocka_unit_test(test_wrong_index)};
     return cmocka_run_group_tests(tests, test_device_setup, NULL);
 }

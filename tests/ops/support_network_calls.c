@@ -327,6 +327,17 @@ static bp_status call_take(void) {
     return status == BP_OK ? bp_take_run(NULL, &t.x.tensor, &indices.tensor, 0, &t.y.tensor) : status;
 }
 
+static bp_status call_where(void) {
+    static const uint8_t conditions[CHANNELS * SIDE * SIDE];
+    tensors t;
+    bp_view condition;
+    bp_status status = open_tensors(&t);
+    status = status == BP_OK
+                 ? bp_view_init(&condition, (void *)(uintptr_t)conditions, BP_BOOL, 3, t.x.tensor.shape + 1, NULL)
+                 : status;
+    return status == BP_OK ? bp_where_run(NULL, &condition.tensor, &t.x.tensor, &t.y.tensor, &t.y.tensor) : status;
+}
+
 static bp_status call_gather(void) {
     static const int64_t indices[ITEMS * CHANNELS * SIDE * SIDE];
     tensors t;
@@ -366,6 +377,7 @@ bp_status call_elementwise(void) {
     tensors t;
     bp_status status = call_function_of_one();
     status = status == BP_OK ? call_take() : status;
+    status = status == BP_OK ? call_where() : status;
     status = status == BP_OK ? call_gather() : status;
     status = status == BP_OK ? open_tensors(&t) : status;
     return status == BP_OK ? bp_binary_run(NULL, BP_BINARY_ADD, &t.x.tensor, &t.y.tensor, &t.y.tensor) : status;

@@ -74,7 +74,12 @@ static void set_random(tensor *t, const char *name) {
     static const bp_dtype types[] = {BP_F64, BP_C64, BP_I32, BP_I64, BP_F16};
     const unsigned which = below(3) ? below(3) : below(8);
     const bool pivots = strcmp(name, "pivots") == 0, indices = strcmp(name, "indices") == 0;
-    const bp_dtype dtype = indices ? BP_I64 : pivots ? BP_I32 : below(16) ? BP_F32 : types[below(5)];
+    const bool condition = strcmp(name, "condition") == 0;
+    const bp_dtype dtype = indices     ? BP_I64
+                           : pivots    ? BP_I32
+                           : condition ? BP_BOOL
+                           : below(16) ? BP_F32
+                                       : types[below(5)];
     set_tensor(t, dtype, pivots ? 1 : ranks[which], shapes[which], below(4) == 0);
 }
 
@@ -397,7 +402,7 @@ static void a_known_call_is_no_other_one(void **state) {
     }
     static const char *const many[] = {"binary",  "cholesky",  "cumsum", "fft",    "gather", "gemm",
                                        "linear",  "lu_factor", "matmul", "random", "reduce", "solve",
-                                       "softmax", "take",      "unary",  "vecdot"};
+                                       "softmax", "take",      "unary",  "vecdot", "where"};
     for (int i = 0; i < count; i++) {
         for (size_t k = 0; k < sizeof many / sizeof *many; k++) {
             if (strcmp(bp_call_get_info(bp_call_at(i))->name, many[k]) == 0 && accepted[i] < 10) {

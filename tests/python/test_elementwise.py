@@ -62,6 +62,33 @@ def test_functions_of_two(name, kind):
         np.testing.assert_array_equal(found, wanted)
 
 
+TRUTHS = ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor")
+
+
+@pytest.mark.parametrize("name", TRUTHS)
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16, np.int32, np.int64, np.bool_])
+def test_truths_of_two(name, kind):
+    x, y = (rng.integers(-2, 3, shape).astype(kind) for shape in ((4, 1, 70), (3, 1)))
+    if np.dtype(kind).kind == "f":
+        x[0, 0, ::3], y[1] = np.nan, -0.0
+    for a, b in ((x, y), (y, x), (x[:, 0].T, x[:, 0].T), (x[::-1, :, ::3], y)):
+        found = getattr(ew, name)(a, b)
+        assert found.dtype == np.bool_
+        np.testing.assert_array_equal(found, getattr(np, name)(a, b))
+    np.testing.assert_array_equal(getattr(ew, name)(x, 1), getattr(np, name)(x, 1))
+
+
+@pytest.mark.parametrize("name", ["isnan", "isinf", "isfinite", "logical_not"])
+def test_truths_of_one(name):
+    x = np.array([0.0, -0.0, 1, np.nan, np.inf, -np.inf] * 7)
+    for one in (x, x.astype("f4"), x.astype("f2"), x[::-2], np.arange(3), np.arange(3, dtype="i4"), np.array([True, False])):
+        found = getattr(ew, name)(one)
+        assert found.dtype == np.bool_
+        np.testing.assert_array_equal(found, getattr(np, name)(one))
+    with pytest.raises(TypeError, match="bool"):
+        getattr(ew, name)(x, out=np.empty_like(x))
+
+
 def test_types_are_united_by_the_rules_of_numpy():
     x = random(3, kind=np.float32)
     assert ew.add(x, 2).dtype == ew.add(2.5, x).dtype == np.float32
@@ -116,6 +143,30 @@ def test_conversions_of_what_does_not_fit():
         ew.astype(x, np.complex64)
     with pytest.raises(TypeError, match="copy"):
         ew.astype(x, np.float32, copy=False)
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8", "i8", "u1", "?", "c16"])
+def test_where(kind):
+    rng = np.random.default_rng(3)
+    a, b = (100 * rng.random((2, 4, 1, 6))).astype(kind)
+    which = rng.random((5, 6)) < 0.5
+    got = ew.where(which, a, b)
+    assert got.dtype == a.dtype
+    np.testing.assert_array_equal(got, np.where(which, a, b))
+    np.testing.assert_array_equal(ew.where(which[::-1, ::2], a[..., ::2], b[..., 1::2]), np.where(which[::-1, ::2], a[..., ::2], b[..., 1::2]))
+    out = np.broadcast_to(b, (4, 5, 6)).copy()
+    assert ew.where(which, a, out, out=out) is out
+    np.testing.assert_array_equal(out, got)
+
+
+def test_where_with_numbers():
+    x = np.array([1.0, -2.0, np.nan], np.float32)
+    got = ew.where(ew.less(x, 0.0), 0, x)
+    assert got.dtype == np.float32
+    np.testing.assert_array_equal(got, [1, 0, np.nan])
+    assert ew.where(x > 0, np.float64(1), x.astype("f4")).dtype == np.where(x > 0, np.float64(1), x).dtype
+    np.testing.assert_array_equal(ew.where([True, False], [1, 2], [3, 4]), [1, 4])
+    assert bp.explain(ew.where, x > 0, x, x).chosen.library == "native"
 
 
 def test_indices():
@@ -196,6 +247,8 @@ def test_explain():
         (lambda x: ew.add(x, x[:, :2]), ValueError, "broadcast"),
         (lambda x: ew.exp(x.astype(complex)), TypeError, "c128"),
         (lambda x: ew.negative(x.astype("u2")), TypeError, "u16"),
+        (lambda x: ew.where([[1], [0], [1]], x, x), TypeError, "condition is i64; it must be bool"),
+        (lambda x: ew.where([True] * 5, x, x), ValueError, "cannot be broadcast"),
         (lambda x: ew.take(x, [0]), ValueError, "axis"),
         (lambda x: ew.take(x, [0.5], axis=0), TypeError, "indices is f64"),
         (lambda x: ew.take(x, [0], axis=2), ValueError, "axis is 2"),

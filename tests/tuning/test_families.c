@@ -190,6 +190,11 @@ static bp_status binary(bp_explanation **e, const bp_options *options, const pro
     return bp_binary_explain(e, options, (bp_binary_kind)p->kind, f32("7x9"), f32("9"), f32("7x9"));
 }
 
+static bp_status choice(bp_explanation **e, const bp_options *options, const problem *p) {
+    (void)p;
+    return bp_where_explain(e, options, tensor(BP_BOOL, "7x1"), f32("7x9"), f32("9"), f32("7x9"));
+}
+
 static bp_status selection(bp_explanation **e, const bp_options *options, const problem *p) {
     return p->op == BP_OP_TAKE ? bp_take_explain(e, options, f32("7x9"), tensor(BP_I32, "5"), 0, f32("5x9"))
                                : bp_gather_explain(e, options, f32("7x9"), tensor(BP_I64, "5x9"), 0, f32("5x9"));
@@ -291,6 +296,7 @@ static const problem problems[] = {
     {BP_OP_UNARY, unary, BP_UNARY_GELU, "gelu"},
     {BP_OP_UNARY, unary, BP_UNARY_LOG, "log"},
     {BP_OP_BINARY, binary, BP_BINARY_DIVIDE, "divide"},
+    {BP_OP_WHERE, choice, 0, ""},
     {BP_OP_TAKE, selection, 0, ""},
     {BP_OP_GATHER, selection, 0, ""},
     {BP_OP_REDUCE, reduction, BP_REDUCE_SUM, "sum"},

@@ -8,7 +8,7 @@ from .. import _core
 from .._convert import exact, shape_of
 from .._einsum import einsum
 from .._elements import one, two
-from .._errors import bad_type, bad_value
+from .._errors import bad_value
 from .._products import _EXPLAINERS, _like
 from .._quick import described
 from ._functions import function
@@ -31,8 +31,8 @@ def _multiply(input: Any, weight: Any, of: Dict[str, Any], explains: bool) -> An
     before anything is written."""
     factor = weight if len(shape_of(weight)) == 1 else _core.from_dlpack(weight).T if not hasattr(weight, "T") else weight.T
     out, settings, activation, bias = of["out"], of["settings"], of["activation"], of["bias"]
-    if not isinstance(activation, (str, type(None))):
-        raise bad_type(f"activation: expects a name or None, but got {activation!r}")
+    if activation is not None:
+        _core.word("linear", "activation", activation)
     if explains:
         return _core.explain_matmul_floats(input, factor, out=out, settings=settings)
     result = _core.matmul_floats(input, factor, out=out if bias is None and activation is None else None, settings=settings)

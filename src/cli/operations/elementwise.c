@@ -1,5 +1,5 @@
-/* elementwise.c - functions of single elements, taking by indices and concatenation, for the commands that take an
- * operation. */
+/* elementwise.c - functions of single elements, choosing, taking by indices and concatenation, for the commands that
+ * take an operation. */
 #include "described.h"
 #include "sizing.h"
 
@@ -15,6 +15,7 @@ static int need_kind(cli_job *job) {
 static const cli_special specials[] = {
     {.call = "unary", .more = "to", .adjust = need_kind, .usual = "kind=exp"},
     {.call = "binary", .adjust = need_kind, .usual = "kind=add"},
+    {.call = "where", .arrays = "n:bool n n"},
     {.call = "take", .arrays = "n n:below:n"},
     {.call = "gather", .arrays = "n n:below:n"},
     {.call = NULL},

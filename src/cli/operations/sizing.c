@@ -80,13 +80,15 @@ static bool read_values(sized_array *array, const char *text, int64_t n, int dim
         array->below = below < 0x1p62 ? (int64_t)below : INT64_MAX;
         return good;
     }
-    static const char *const names[] = {"", "complex", "definite", "lower", "positive", "statistic", NULL, "pivots"};
-    for (int i = SIZING_COMPLEX; i <= SIZING_PIVOTS; i++) {
+    static const char *const names[] = {"",          "complex", "definite", "lower", "positive",
+                                        "statistic", NULL,      "pivots",   "bool"};
+    for (int i = SIZING_COMPLEX; i <= SIZING_BOOL; i++) {
         if (names[i] && strcmp(names[i], text) == 0) {
             array->values = (sizing_values)i;
             array->dtype = i == SIZING_COMPLEX     ? complex_type(array->dtype)
                            : i == SIZING_STATISTIC ? wide_type(array->dtype)
                            : i == SIZING_PIVOTS    ? BP_I32
+                           : i == SIZING_BOOL      ? BP_BOOL
                                                    : array->dtype;
             return true;
         }
@@ -185,13 +187,15 @@ static bool is_complex(bp_dtype dtype) {
     return dtype == BP_C64 || dtype == BP_C128;
 }
 
-/* The whole number at an index: an index, a pivot, or -100 to 100. */
+/* The whole number at an index: an index, a pivot, 0 or 1, or -100 to 100. */
 static int64_t whole_at(const sized_array *as, int64_t index, uint64_t *seed) {
     switch (as->values) {
     case SIZING_PIVOTS:
         return index % as->shape[as->ndim - 1] + 1;
     case SIZING_BELOW:
         return as->below > 0 ? (int64_t)(next_random(seed) >> 2) % as->below : 0;
+    case SIZING_BOOL:
+        return (int64_t)(next_random(seed) >> 63);
     default:
         return (int64_t)(next_random(seed) % 201) - 100;
     }
@@ -203,6 +207,8 @@ static void fill_whole(const npy_array *array, const sized_array *as) {
         const int64_t whole = whole_at(as, i, &seed);
         if (array->header.dtype == BP_I32) {
             ((int32_t *)array->data)[i] = (int32_t)whole;
+        } else if (array->header.dtype == BP_BOOL) {
+            ((uint8_t *)array->data)[i] = (uint8_t)whole;
         } else {
             ((int64_t *)array->data)[i] = whole;
         }
@@ -252,7 +258,7 @@ bp_status sizing_fill(npy_array *array, const sized_array *as) {
     if (array->header.count == 0) {
         return BP_OK;
     }
-    if (dtype == BP_I32 || dtype == BP_I64) {
+    if (dtype == BP_I32 || dtype == BP_I64 || dtype == BP_BOOL) {
         fill_whole(array, as);
         return BP_OK;
     }

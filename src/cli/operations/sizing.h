@@ -34,7 +34,8 @@ typedef enum sizing_values {
     SIZING_POSITIVE,  /* ":positive": 0.5 to 1.5 */
     SIZING_STATISTIC, /* ":statistic": positive, and f16 and bf16 mean f32 */
     SIZING_BELOW,     /* ":below:n*": whole numbers from 0 on, in i64 */
-    SIZING_PIVOTS     /* ":pivots": the numbers 1 to n of rows that stay, in i32 */
+    SIZING_PIVOTS,    /* ":pivots": the numbers 1 to n of rows that stay, in i32 */
+    SIZING_BOOL       /* ":bool": bool */
 } sizing_values;
 
 typedef struct sized_array {

@@ -17,7 +17,7 @@ static const bp_call_field bp__conv_fields[] = {
     BP__SIZES(padding_end, "rows of zeros at the end"),
     BP__SIZES(output_padding, "transposed: rows added to the end of the output"),
     BP__WORD(mode, BP_CONV_SAME, "explicit,valid,same", "how padding is given"),
-    BP__WORD(activation, BP_UNARY_KINDS - 1, BP__WORDS(BP_UNARY_MAP),
+    BP__WORD(activation, BP_ACTIVATION_KINDS - 1, BP__WORDS(BP_ACTIVATION_MAP),
              "forward: a function of each element of the output"),
     BP__TENSOR(input, "N x C x sizes"),
     BP__TENSOR(weight, "M x C/groups x sizes of the kernel; transposed: C x M/groups x sizes"),

@@ -56,9 +56,12 @@ static bool pad_to_same(bp__conv *conv) {
 
 static bp_status check_mode(const bp__conv *conv) {
     const bp_conv_call *call = conv->call;
-    if ((unsigned)call->mode > BP_CONV_SAME || (unsigned)call->activation >= BP_UNARY_KINDS ||
-        (unsigned)call->pass > BP_CONV_WEIGHT) {
-        return bp__fail(BP_E_ARGUMENT, "pass, mode or activation is no value of its enumeration");
+    if ((unsigned)call->mode > BP_CONV_SAME || (unsigned)call->pass > BP_CONV_WEIGHT) {
+        return bp__fail(BP_E_ARGUMENT, "pass or mode is no value of its enumeration");
+    }
+    if ((unsigned)call->activation >= BP_ACTIVATION_KINDS) {
+        return bp__fail(BP_E_ARGUMENT, "activation is %u; it must be below %d: a function whose results are numbers",
+                        (unsigned)call->activation, BP_ACTIVATION_KINDS);
     }
     if (call->mode != BP_CONV_EXPLICIT && (call->padding || call->padding_end || call->transposed)) {
         return bp__fail(BP_E_ARGUMENT,

@@ -65,7 +65,7 @@ static bp_status output_term(bp__term *term, const bp__einsum *e, const DLTensor
             add_label(term, e->output[i], strides[i]);
         }
     }
-    term->place = (bp__place){.home = BP__AT_OUT};
+    term->place = (bp__place){.home = BP__AT_OPERAND, .operand = e->count};
     return BP_OK;
 }
 
@@ -146,14 +146,15 @@ static bp_status build_steps(bp__builder *b, const bp__steps *steps) {
 
 /* Stores the output's strides: the given ones, or those that the last step chose. A dimension with at most one index
  * has stride 1. */
-static void store_strides(bp__program *program, const bp__builder *b, const bp__term *result, const DLTensor *out) {
+static void store_strides(bp__contraction *contraction, const bp__builder *b, const bp__term *result,
+                          const DLTensor *out) {
     const bp__einsum *e = b->einsum;
-    output_strides(e, out, program->strides);
+    output_strides(e, out, contraction->strides);
     for (int i = 0; i < e->output_ndim && !out; i++) {
         bool walks = e->size[e->output[i]] > 1;
-        program->strides[i] = walks || is_empty(e) ? program->strides[i] : 1;
+        contraction->strides[i] = walks || is_empty(e) ? contraction->strides[i] : 1;
         for (int k = 0; k < result->count; k++) {
-            program->strides[i] = result->label[k] == e->output[i] ? result->stride[k] : program->strides[i];
+            contraction->strides[i] = result->label[k] == e->output[i] ? result->stride[k] : contraction->strides[i];
         }
     }
 }
@@ -183,7 +184,7 @@ static void discard(bp__builder *b, int terms) {
  * 16 ms for each change. */
 #define CHANGE_NS 2e7
 
-static bool is_threaded(const bp__part *part) {
+static bool is_threaded(const bp__piece *part) {
     return part->plan->verdict.threads != 1;
 }
 
@@ -281,10 +282,11 @@ bp_status bp__program_build(bp__program **program, bp_contraction_path *path, co
         return status;
     }
     avoid_changes(&b, path, operands, out, policies);
-    status = bp__program_make(program, path, b.parts, b.part_count, b.arena.peak);
+    bp__contraction *contraction;
+    status = bp__contraction_make(program, &contraction, path, b.parts, b.part_count, b.arena.peak);
     if (status == BP_OK) {
-        (*program)->threads = b.threads;
-        store_strides(*program, &b, &b.terms[terms - 1], out);
+        contraction->threads = b.threads;
+        store_strides(contraction, &b, &b.terms[terms - 1], out);
     }
     end(&b, terms);
     return status;

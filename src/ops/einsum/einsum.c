@@ -270,23 +270,25 @@ static const char *threads_text(bp__threads threads) {
 static bp_status compose(bp_plan **plan, const bp__plan_key *key, const request *r, const bp_policy *policy,
                          bp__program *program) {
     const bp__address_source addresses = {.place = r->problem.place,
-                                          .count = program->operands + 1,
-                                          .inputs = program->operands,
+                                          .count = r->call->count + 1,
+                                          .inputs = r->call->count,
                                           .describe = describe_operand,
                                           .context = r};
     bp__composition c = {.op = BP_OP_EINSUM,
                          .dtype = type_of(r),
                          .policy = policy,
                          .device_place = r->problem.place,
-                         .operands = program->operands + 1,
+                         .operands = r->call->count + 1,
                          .addresses = &addresses,
-                         .algorithm = program->count == 1 ? program->parts[0].action : "several parts",
+                         .algorithm =
+                             program->count == 1 ? bp__contraction_of(program)->actions[0].text : "several parts",
                          .key = *key};
     bp__text words = {0}, reason = {0};
     sum_up(&c, program);
     add_words(&words, r);
     bp__text_addf(&reason, "path found by %s, in %d part%s%s; the slowest part: %s", r->path->info.strategy,
-                  program->count, program->count == 1 ? "" : "s", threads_text(program->threads), c.longest->reason);
+                  program->count, program->count == 1 ? "" : "s", threads_text(bp__contraction_of(program)->threads),
+                  c.longest->reason);
     c.text = bp__text_get(&words);
     c.reason = bp__text_get(&reason);
     bp_status status = bp__plan_compose(plan, &program->base, &c);
@@ -571,15 +573,16 @@ bp_status bp_einsum_shape(const bp_einsum_call *call, bp_dtype *dtype, int *ndim
 }
 
 bp_status bp_einsum_plan_output(const bp_plan *plan, bp_dtype *dtype, int *ndim, int64_t *shape, int64_t *strides) {
-    const bp__program *program = bp__program_of(plan);
+    const bp__program *program = bp__einsum_program(plan);
     if (!program || !dtype || !ndim || !shape || !strides) {
         return bp__fail(BP_E_ARGUMENT,
                         "einsum: dtype, ndim, shape and strides must not be NULL, and plan must be a plan of einsum");
     }
-    size_t size = (size_t)program->path->info.output_ndim * sizeof *shape;
+    const bp__contraction *contraction = bp__contraction_of(program);
+    const size_t size = (size_t)contraction->path->info.output_ndim * sizeof *shape;
     *dtype = (bp_dtype)plan->problem.dtype;
-    *ndim = program->path->info.output_ndim;
-    memcpy(shape, program->path->info.output_shape, size);
-    memcpy(strides, program->strides, size);
+    *ndim = contraction->path->info.output_ndim;
+    memcpy(shape, contraction->path->info.output_shape, size);
+    memcpy(strides, contraction->strides, size);
     return BP_OK;
 }

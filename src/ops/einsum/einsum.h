@@ -2,42 +2,16 @@
  * einsum.
  *
  * einsum.c checks calls and finds their plans. build.c follows the path. step.c selects how to compute a step,
- * problems.c makes its problems, workspace.c assigns offsets to results, and program.c runs the program. */
+ * problems.c makes its problems, and contraction.c keeps what describes the program. */
 #ifndef BP_OPS_EINSUM_H
 #define BP_OPS_EINSUM_H
 
 #include "backplane/einsum.h"
-#include "dispatch/internal.h"
+#include "dispatch/arena.h"
+#include "dispatch/program.h"
 #include "einsum/internal.h"
 
-/* ---- Locations of tensors ---- */
-
-typedef enum bp__home { BP__NOWHERE, BP__AT_OPERAND, BP__AT_WORK, BP__AT_OUT } bp__home;
-
-typedef struct bp__place {
-    bp__home home;
-    int32_t operand;
-    int64_t offset;  /* bytes, into the workspace */
-    int64_t advance; /* bytes, added with each run of the part */
-} bp__place;
-
-/* Offsets of blocks in the workspace. They are assigned and released while the program is made, so that a run allocates
- * once. Blocks that are never needed at the same time share memory. (workspace.c) */
-typedef struct bp__block {
-    int64_t offset, size;
-} bp__block;
-
-typedef struct bp__arena {
-    bp__block *taken; /* sorted by offset */
-    int count, capacity;
-    int64_t peak;
-} bp__arena;
-
-bp_status bp__arena_take(bp__arena *arena, double bytes, int64_t *offset);
-void bp__arena_give(bp__arena *arena, int64_t offset);
-void bp__arena_free(bp__arena *arena);
-
-/* ---- Programs (program.c) ---- */
+/* ---- Programs (contraction.c) ---- */
 
 /* Whose threads the parts of a call run on, if there are several. */
 typedef enum bp__threads {
@@ -46,31 +20,41 @@ typedef enum bp__threads {
     BP__THREADS_OF_NATIVE    /* other libraries run on one thread */
 } bp__threads;
 
-/* One plan of a program. The first part of a loop contains the number of its parts; they run `runs` times. */
-typedef struct bp__part {
-    bp_plan *plan;
-    const char *action;
+/* What a part does. */
+typedef struct bp__action {
     int32_t step;
-    int32_t loop; /* number of parts in the loop that begins here; 0: none */
-    int64_t runs;
-    bp__place place[BP__OPERANDS]; /* A, B, C */
-} bp__part;
+    const char *text;
+} bp__action;
 
-typedef struct bp__program {
-    bp_prepared base; /* must be first, so that both have one address */
+/* What describes a program; it is the program's owner. */
+typedef struct bp__contraction {
     bp_contraction_path *path;
-    int operands, count;
-    int64_t workspace;
     bp__threads threads;
     int64_t strides[BP_MAX_NDIM]; /* of the output */
-    bp__part parts[];
-} bp__program;
+    bp__action actions[];         /* of each part */
+} bp__contraction;
 
-/* Makes a program. Takes ownership of the parts' plans and of a path reference, even on failure. The caller fills
- * `strides`. */
-bp_status bp__program_make(bp__program **program, bp_contraction_path *path, const bp__part *parts, int count,
-                           int64_t workspace);
-const bp__program *bp__program_of(const bp_plan *plan); /* NULL for plans of other operations */
+/* A part while a program is built; the first one of a loop has the number of its parts. */
+typedef struct bp__piece {
+    bp_plan *plan;
+    bp__action action;
+    int32_t loop;
+    int64_t runs;
+    bp__place place[BP__OPERANDS]; /* A, B, C */
+} bp__piece;
+
+/* Makes a program, and sets *contraction to its description, whose strides the caller fills. Takes ownership of the
+ * pieces' plans and of a path reference, also on failure. */
+bp_status bp__contraction_make(bp__program **program, bp__contraction **contraction, bp_contraction_path *path,
+                               const bp__piece *pieces, int count, int64_t workspace);
+
+/* Returns what describes a program of einsum. */
+static inline const bp__contraction *bp__contraction_of(const bp__program *program) {
+    return program->owner;
+}
+
+/* Returns the program of a plan; NULL for plans of other operations. */
+const bp__program *bp__einsum_program(const bp_plan *plan);
 
 /* ---- Building (build.c) ---- */
 
@@ -100,7 +84,7 @@ typedef struct bp__builder {
     bp__term out;
     bool free;       /* the layout of the output may be chosen */
     bool drops_kept; /* the output has a dimension of size 1, which no term has */
-    bp__part *parts;
+    bp__piece *parts;
     int part_count, part_capacity;
     bp__arena arena;
     int step;            /* the step in progress */

@@ -8,7 +8,7 @@
 bp_status bp__part_add(bp__builder *b, bp_plan *plan, const char *action, bp__place a, bp__place second, bp__place c) {
     if (b->part_count == b->part_capacity) {
         int capacity = b->part_capacity * 2 + 8;
-        bp__part *grown = bp__realloc(b->parts, (size_t)capacity * sizeof *grown);
+        bp__piece *grown = bp__realloc(b->parts, (size_t)capacity * sizeof *grown);
         if (!grown) {
             bp__plan_release(plan);
             return bp__fail_memory((size_t)capacity * sizeof *grown, "a contraction");
@@ -17,7 +17,7 @@ bp_status bp__part_add(bp__builder *b, bp_plan *plan, const char *action, bp__pl
         b->part_capacity = capacity;
     }
     b->parts[b->part_count++] =
-        (bp__part){.plan = plan, .action = action, .step = b->step, .runs = 1, .place = {a, second, c}};
+        (bp__piece){.plan = plan, .action = {b->step, action}, .runs = 1, .place = {a, second, c}};
     return BP_OK;
 }
 

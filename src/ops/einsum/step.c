@@ -40,7 +40,7 @@ bp_status bp__place_take(bp__builder *b, double elements, bp__place *place) {
 }
 
 bp_status bp__result_place(const bp__pairing *p, double elements, bp__place *place) {
-    *place = (bp__place){.home = BP__AT_OUT};
+    *place = (bp__place){.home = BP__AT_OPERAND, .operand = p->builder->einsum->count};
     if (p->last && elements * (double)p->builder->element > (double)BP__MAX_SPAN) {
         return bp__fail(BP_E_OVERFLOW, "einsum: the result has more elements than memory can hold: %.3g", elements);
     }

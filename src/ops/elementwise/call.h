@@ -28,6 +28,18 @@ static const bp__pass bp__binary_passes[] = {
     {{"FORWARD", BP_OP_BINARY, 3, 2}, {BP__IN(a, true, 0), BP__IN(b, true, 0), BP__OUT(output, true, 0)}}};
 #undef BP__CALL
 
+#define BP__CALL bp__where_arguments
+static const bp_call_field bp__where_fields[] = {
+    BP__TENSOR(condition, "bool, any shape"),
+    BP__TENSOR(a, "the elements where it is true"),
+    BP__TENSOR(b, "the elements where it is false"),
+    BP__TENSOR(output, "the shape to which the inputs are broadcast"),
+};
+static const bp__pass bp__where_passes[] = {
+    {{"FORWARD", BP_OP_WHERE, 4, 3},
+     {BP__IN(condition, true, 0), BP__IN(a, true, 0), BP__IN(b, true, 0), BP__OUT(output, true, 0)}}};
+#undef BP__CALL
+
 #define BP__CALL bp__indexed_arguments
 static const bp_call_field bp__take_fields[] = {
     BP__SIGNED(axis, 0, BP__AXIS_TEXT),

@@ -67,6 +67,25 @@ static bool converts(bp_dtype dtype) {
            dtype == BP_I64;
 }
 
+bp_dtype bp_unary_dtype(bp_unary_kind kind, bp_dtype dtype) {
+    if ((unsigned)kind >= BP_UNARY_KINDS) {
+        return BP_DTYPE_NONE;
+    }
+    return kind >= BP_UNARY_ISNAN && kind <= BP_UNARY_LOGICAL_NOT ? BP_BOOL : dtype;
+}
+
+bp_dtype bp_binary_dtype(bp_binary_kind kind, bp_dtype dtype) {
+    if ((unsigned)kind >= BP_BINARY_KINDS) {
+        return BP_DTYPE_NONE;
+    }
+    return kind >= BP_BINARY_EQUAL && kind <= BP_BINARY_LOGICAL_XOR ? BP_BOOL : dtype;
+}
+
+static bool takes_bool(const request *r) {
+    return r->op == BP_OP_BINARY ? bp_binary_dtype((bp_binary_kind)r->kind, BP_F32) == BP_BOOL
+                                 : r->kind == BP_UNARY_LOGICAL_NOT;
+}
+
 static bool takes_integers(const request *r) {
     switch (r->op == BP_OP_UNARY ? r->kind : BP_UNARY_KINDS) {
     case BP_UNARY_NEGATIVE:
@@ -79,8 +98,20 @@ static bool takes_integers(const request *r) {
     case BP_UNARY_SIGN:
         return true;
     default:
-        return r->op == BP_OP_BINARY && r->kind != BP_BINARY_DIVIDE;
+        return r->op == BP_OP_BINARY ? r->kind != BP_BINARY_DIVIDE : takes_bool(r);
     }
+}
+
+/* The first operand of the type of the elements: of WHERE, a. */
+static int first_of(const request *r) {
+    return r->op == BP_OP_WHERE;
+}
+
+static bp_dtype result_type(const request *r) {
+    const bp_dtype first = dtype_of(r, first_of(r));
+    return r->op == BP_OP_UNARY    ? bp_unary_dtype((bp_unary_kind)r->kind, first)
+           : r->op == BP_OP_BINARY ? bp_binary_dtype((bp_binary_kind)r->kind, first)
+                                   : first;
 }
 
 static const char *kind_name(const request *r) {
@@ -117,7 +148,7 @@ static bp_status check_copy_types(const request *r) {
 }
 
 static bp_status check_types(const request *r) {
-    const bp_dtype first = dtype_of(r, 0);
+    const bp_dtype first = dtype_of(r, first_of(r));
     if (r->op == BP_OP_UNARY && r->kind == BP_UNARY_COPY) {
         return check_copy_types(r);
     }
@@ -126,15 +157,30 @@ static bp_status check_types(const request *r) {
         return bp__fail(BP_E_DTYPE, "%s: indices is %s; it must be i32 or i64", kind_name(r),
                         bp_dtype_name(dtype_of(r, 1)));
     }
-    if (!takes && !is_float(first) && !(integer && takes_integers(r))) {
-        return bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be f16, bf16, f32%s", kind_name(r), name_of(r, 0),
-                        bp_dtype_name(first), takes_integers(r) ? ", f64, i32 or i64" : " or f64");
+    if (r->op == BP_OP_WHERE && dtype_of(r, 0) != BP_BOOL) {
+        return bp__fail(BP_E_DTYPE, "where: condition is %s; it must be bool", bp_dtype_name(dtype_of(r, 0)));
     }
-    for (int i = takes ? 2 : 1; i < r->count; i++) {
+    if (!takes && r->op != BP_OP_WHERE && !is_float(first) && !(integer && takes_integers(r)) &&
+        !(first == BP_BOOL && takes_bool(r))) {
+        return bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be f16, bf16, f32%s", kind_name(r), name_of(r, 0),
+                        bp_dtype_name(first),
+                        takes_bool(r)       ? ", f64, i32, i64 or bool"
+                        : takes_integers(r) ? ", f64, i32 or i64"
+                                            : " or f64");
+    }
+    for (int i = takes ? 2 : first_of(r) + 1; i < r->count - 1; i++) {
         if (dtype_of(r, i) != first) {
             return bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be %s, as %s is", kind_name(r), name_of(r, i),
-                            bp_dtype_name(dtype_of(r, i)), bp_dtype_name(first), name_of(r, 0));
+                            bp_dtype_name(dtype_of(r, i)), bp_dtype_name(first), name_of(r, first_of(r)));
         }
+    }
+    const int output = r->count - 1;
+    const bp_dtype result = result_type(r);
+    if (dtype_of(r, output) != result) {
+        return bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be %s%s%s", kind_name(r), name_of(r, output),
+                        bp_dtype_name(dtype_of(r, output)), bp_dtype_name(result),
+                        result == first ? ", as " : ", the type of its results",
+                        result == first ? name_of(r, first_of(r)) : "");
     }
     return BP_OK;
 }
@@ -163,22 +209,43 @@ static bp_status frame_unary(const request *r, frame *f) {
     return BP_OK;
 }
 
-static bp_status frame_binary(const request *r, frame *f) {
-    const DLTensor *a = r->operand[0], *b = r->operand[1];
-    const int ndim = a->ndim > b->ndim ? a->ndim : b->ndim;
-    int64_t of_a[BP_MAX_NDIM], of_b[BP_MAX_NDIM];
+/* The size of an input in dimension d of a result of `ndim` dimensions. */
+static int64_t size_at(const DLTensor *input, int d, int ndim) {
+    return d < ndim - input->ndim ? 1 : input->shape[d - (ndim - input->ndim)];
+}
+
+/* Adds dimension d of a result to which all inputs are broadcast. */
+static bp_status add_broadcast(const request *r, frame *f, int d, int ndim) {
+    int from = 0; /* the input that has the size */
     char left[256], right[256];
-    bp__tensor_strides(a, of_a);
-    bp__tensor_strides(b, of_b);
-    for (int d = 0; d < ndim; d++) {
-        const int i = d - (ndim - a->ndim), j = d - (ndim - b->ndim);
-        const int64_t m = i < 0 ? 1 : a->shape[i], n = j < 0 ? 1 : b->shape[j];
+    for (int i = 1; i < r->count - 1; i++) {
+        const DLTensor *a = r->operand[from], *b = r->operand[i];
+        const int64_t m = size_at(a, d, ndim), n = size_at(b, d, ndim);
         if (m != n && m != 1 && n != 1) {
-            return bp__fail(BP_E_SHAPE, "%s: a has shape %s and b has shape %s, which cannot be broadcast together",
-                            kind_name(r), bp__shape_text(a->ndim, a->shape, left, sizeof left),
-                            bp__shape_text(b->ndim, b->shape, right, sizeof right));
+            return bp__fail(BP_E_SHAPE, "%s: %s has shape %s and %s has shape %s, which cannot be broadcast together",
+                            kind_name(r), name_of(r, from), bp__shape_text(a->ndim, a->shape, left, sizeof left),
+                            name_of(r, i), bp__shape_text(b->ndim, b->shape, right, sizeof right));
         }
-        BP__TRY(add(r, f, m == 1 ? n : m, m == 1 ? 0 : of_a[i], n == 1 ? 0 : of_b[j]));
+        from = m == 1 ? i : from;
+    }
+    return add(r, f, size_at(r->operand[from], d, ndim), 0, 0);
+}
+
+static bp_status frame_broadcast(const request *r, frame *f) {
+    int64_t strides[BP_MAX_NDIM];
+    int ndim = 0;
+    for (int i = 0; i < r->count - 1; i++) {
+        ndim = r->operand[i]->ndim > ndim ? r->operand[i]->ndim : ndim;
+    }
+    for (int d = 0; d < ndim; d++) {
+        BP__TRY(add_broadcast(r, f, d, ndim));
+    }
+    for (int i = 0; i < r->count - 1; i++) {
+        const int missing = ndim - r->operand[i]->ndim;
+        bp__tensor_strides(r->operand[i], strides);
+        for (int d = 0; d < ndim; d++) {
+            f->stride[i][d] = size_at(r->operand[i], d, ndim) == 1 ? 0 : strides[d - missing];
+        }
     }
     return BP_OK;
 }
@@ -237,9 +304,9 @@ static bp_status frame_gather(const request *r, frame *f, bp_elementwise_problem
 
 static bp_status make_frame(const request *r, frame *f, bp_elementwise_problem *p) {
     return r->op == BP_OP_UNARY    ? frame_unary(r, f)
-           : r->op == BP_OP_BINARY ? frame_binary(r, f)
            : r->op == BP_OP_TAKE   ? frame_take(r, f, p)
-                                   : frame_gather(r, f, p);
+           : r->op == BP_OP_GATHER ? frame_gather(r, f, p)
+                                   : frame_broadcast(r, f);
 }
 
 /* A copy has the type of its output; where none is given, the type of the input. */
@@ -255,7 +322,7 @@ bp_status bp__elementwise_shape(const void *call, bp__call_result *result) {
     }
     BP__TRY(make_frame(&r, &f, &p));
     const bool copies = r.op == BP_OP_UNARY && r.kind == BP_UNARY_COPY && output;
-    result->dtype = copies ? bp_dtype_from_dlpack(output->dtype) : dtype_of(&r, 0);
+    result->dtype = copies ? bp_dtype_from_dlpack(output->dtype) : result_type(&r);
     result->ndim = f.ndim;
     memcpy(result->shape, f.size, (size_t)f.ndim * sizeof *f.size);
     return BP_OK;
@@ -311,7 +378,7 @@ static void lower(const request *r, bp_problem *problem, const frame *f) {
     bp_elementwise_problem *p = &problem->of.elementwise;
     const int first = p->first_index, indices = p->index_ndim;
     problem->op = (uint32_t)r->op;
-    problem->dtype = (uint32_t)dtype_of(r, 0);
+    problem->dtype = (uint32_t)dtype_of(r, first_of(r));
     p->kind = r->kind;
     for (int i = 0; i < r->count; i++) {
         p->type[i] = (uint32_t)dtype_of(r, i);

@@ -16,6 +16,7 @@
 
 DESCRIBED(unary, UNARY, bp__unary_arguments, 1, "functions of single elements, and copies")
 DESCRIBED(binary, BINARY, bp__binary_arguments, 2, "functions of two elements")
+DESCRIBED(where, WHERE, bp__where_arguments, 3, "elements of one of two tensors, by a condition")
 DESCRIBED(take, TAKE, bp__indexed_arguments, 0, "slices along an axis, by their indices")
 DESCRIBED(gather, GATHER, bp__indexed_arguments, 0, "elements along an axis, by their indices")
 
@@ -52,6 +53,8 @@ BP__DEFINE_OF_ARGUMENTS(unary, bp__unary_arguments, (bp_unary_kind kind, const D
                         output)
 BP__DEFINE_OF_ARGUMENTS(binary, bp__binary_arguments, (bp_binary_kind kind, const DLTensor *a, const DLTensor *b),
                         output, kind, a, b, output)
+BP__DEFINE_OF_ARGUMENTS(where, bp__where_arguments, (const DLTensor *condition, const DLTensor *a, const DLTensor *b),
+                        output, condition, a, b, output)
 BP__DEFINE_OF_ARGUMENTS(take, bp__indexed_arguments, (const DLTensor *input, const DLTensor *indices, int axis), output,
                         axis, input, indices, output)
 BP__DEFINE_OF_ARGUMENTS(gather, bp__indexed_arguments, (const DLTensor *input, const DLTensor *indices, int axis),
@@ -60,6 +63,11 @@ BP__DEFINE_OF_ARGUMENTS(gather, bp__indexed_arguments, (const DLTensor *input, c
 bp_status bp_binary_shape(const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape) {
     const bp__binary_arguments call = {sizeof call, BP_BINARY_ADD, a, b, NULL};
     return bp__call_output_shape(&bp__binary_call, &call, ndim, shape);
+}
+
+bp_status bp_where_shape(const DLTensor *condition, const DLTensor *a, const DLTensor *b, int *ndim, int64_t *shape) {
+    const bp__where_arguments call = {sizeof call, condition, a, b, NULL};
+    return bp__call_output_shape(&bp__where_call, &call, ndim, shape);
 }
 
 bp_status bp_take_shape(const DLTensor *input, const DLTensor *indices, int axis, int *ndim, int64_t *shape) {

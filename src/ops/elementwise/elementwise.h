@@ -19,6 +19,11 @@ typedef struct bp__binary_arguments {
     const DLTensor *a, *b, *output;
 } bp__binary_arguments;
 
+typedef struct bp__where_arguments {
+    size_t struct_size;
+    const DLTensor *condition, *a, *b, *output;
+} bp__where_arguments;
+
 typedef struct bp__indexed_arguments { /* of take and gather */
     size_t struct_size;
     int axis;

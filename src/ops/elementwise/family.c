@@ -5,7 +5,8 @@
 #include <stdio.h>
 
 /* Problems are hashed and compared byte by byte, so there must be no padding. */
-_Static_assert(sizeof(bp_elementwise_problem) == 8 * 4 + 2 * 8 + 4 * BP_MAX_ELEMENTWISE_NDIM * 8,
+_Static_assert(sizeof(bp_elementwise_problem) ==
+                   8 * 4 + 2 * 8 + (1 + BP_ELEMENTWISE_OPERANDS) * BP_MAX_ELEMENTWISE_NDIM * 8,
                "bytes between the fields");
 
 static const char *const unary[] = {
@@ -22,14 +23,15 @@ static const char *const binary[] = {
 /* Writes "gelu f32 1024x768": the merged dimensions of the output. */
 static void describe(const bp_problem *problem, char *buffer, size_t size) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
-    const int output = problem->op == BP_OP_UNARY ? 1 : 2;
-    size_t used =
-        (size_t)snprintf(buffer, size, "%s%s%s",
-                         problem->op == BP_OP_UNARY    ? unary[p->kind]
-                         : problem->op == BP_OP_BINARY ? binary[p->kind]
-                                                       : "",
-                         output == 1 || problem->op == BP_OP_BINARY ? " " : "", bp_dtype_name((bp_dtype)p->type[0]));
-    if (p->type[output] != p->type[0] && used < size) {
+    const int output = bp__input_count((bp_op)problem->op);
+    const bool takes = problem->op == BP_OP_TAKE || problem->op == BP_OP_GATHER;
+    size_t used = (size_t)snprintf(buffer, size, "%s%s%s",
+                                   problem->op == BP_OP_UNARY    ? unary[p->kind]
+                                   : problem->op == BP_OP_BINARY ? binary[p->kind]
+                                                                 : "",
+                                   problem->op == BP_OP_UNARY || problem->op == BP_OP_BINARY ? " " : "",
+                                   bp_dtype_name((bp_dtype)problem->dtype));
+    if (p->type[output] != problem->dtype && used < size) {
         used += (size_t)snprintf(buffer + used, size - used, " to %s", bp_dtype_name((bp_dtype)p->type[output]));
     }
     for (int d = 0; d < p->ndim && used < size; d++) {
@@ -38,7 +40,7 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
     if (p->ndim == 0 && used < size) {
         used += (size_t)snprintf(buffer + used, size - used, " 1 element");
     }
-    if (output == 2 && problem->op != BP_OP_BINARY && used < size) {
+    if (takes && used < size) {
         snprintf(buffer + used, size - used, ", indices %s below %" PRId64, bp_dtype_name((bp_dtype)p->type[1]),
                  p->axis_size);
     }
@@ -48,7 +50,7 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
 static bp__sharing sharing(const bp_problem *problem, int input) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
     const int output = bp__input_count((bp_op)problem->op);
-    bool same = (problem->op == BP_OP_UNARY || problem->op == BP_OP_BINARY) && p->type[input] == p->type[output];
+    bool same = problem->op != BP_OP_TAKE && problem->op != BP_OP_GATHER && p->type[input] == p->type[output];
     for (int d = 0; d < p->ndim && same; d++) {
         same = p->size[d] <= 1 || p->stride[input][d] == p->stride[output][d];
     }

@@ -28,7 +28,7 @@ static const bp_call_field bp__gemm_fields[] = {
     BP__TENSOR(c, "(*, m, n); it is also read if beta is not 0"),
 };
 static const bp__pass bp__gemm_passes[] = {
-    {{"FORWARD", BP_OP_GEMM, 3, 2}, {BP__IN(a, true, 0), BP__IN(b, true, 0), BP__OUT(c, true, 0)}}};
+    {{"FORWARD", BP_OP_GEMM, 3, 2}, {BP__IN(a, true, 0), BP__IN(b, true, 0), BP__UPDATED(c, true, 0)}}};
 #undef BP__CALL
 
 #endif

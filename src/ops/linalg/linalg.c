@@ -45,7 +45,7 @@ bp_status bp__linalg_make(bp_problem *problem, const void *context) {
 /* ---- The key of the thread cache: all fields, whichever the operation takes ---- */
 
 #define TENSOR_FIELD(member)                                                                                           \
-    { "", offsetof(bp_linalg_call, member), BP_FIELD_TENSOR, 0, NULL, 0, "" }
+    { "", offsetof(bp_linalg_call, member), BP_FIELD_TENSOR, 0, NULL, 0, "", NULL }
 static const bp_call_field all_fields[] = {BP__MODE_FIELD(BP_NORM_P, NULL),
                                            BP__FIELD_OF_UPPER,
                                            BP__FIELD_OF_RIGHT,

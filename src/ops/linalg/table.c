@@ -21,10 +21,12 @@
 #define RULE(index, name, shape, type) RULE_OF(shape, type, false)
 #define OPTIONAL_RULE(index, name, shape, type) RULE_OF(shape, type, true)
 #define FLAG_FIELD(flag) BP__FIELD_OF_##flag,
-#define FIELD_OF(member, name, dims, text) {#name, offsetof(bp_linalg_call, member), BP_FIELD_TENSOR, 0, NULL, 0, text},
+#define FIELD_OF(member, name, dims, text)                                                                             \
+    {#name, offsetof(bp_linalg_call, member), BP_FIELD_TENSOR, 0, NULL, 0, text, NULL},
 #define INPUT_FIELD(index, name, shape, type) FIELD_OF(input[index], name, shape)
 #define OUTPUT_FIELD(index, name, shape, type) FIELD_OF(output[index], name, shape)
-#define OPERAND(member, name, written, required) {{#name, offsetof(bp_linalg_call, member), written, required}, 0},
+#define OPERAND(member, name, written, required)                                                                       \
+    {{#name, offsetof(bp_linalg_call, member), written, required}, 0, false},
 #define INPUT(index, name, shape, type) OPERAND(input[index], name, false, true)
 #define OUTPUT(index, name, shape, type) OPERAND(output[index], name, true, true)
 #define OPTIONAL_OUTPUT(index, name, shape, type) OPERAND(output[index], name, true, false)

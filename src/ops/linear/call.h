@@ -10,7 +10,7 @@
 static const bp_call_field bp__linear_fields[] = {
     BP__WORD(pass, BP_LINEAR_WEIGHT, "forward,input,weight",
              "what is computed: the output, or a gradient by input, or by weight and bias"),
-    BP__WORD(activation, BP_UNARY_KINDS - 1, BP__WORDS(BP_UNARY_MAP),
+    BP__WORD(activation, BP_ACTIVATION_KINDS - 1, BP__WORDS(BP_ACTIVATION_MAP),
              "forward: a function of each element of the output"),
     BP__TENSOR(input, "... x I"),
     BP__TENSOR(weight, "O x I"),

@@ -9,6 +9,8 @@ BP__CL_SOURCE(copies);
 BP__CL_SOURCE(functions);
 BP__CL_SOURCE(integers);
 BP__CL_SOURCE(convert);
+BP__CL_SOURCE(truths);
+BP__CL_SOURCE(where);
 
 /* ---- Layouts ---- */
 
@@ -82,7 +84,7 @@ static void set_walk(bp__cl_element_walk *walk, const bp_device_info *facts, con
     append(walk, numbers, sizeof numbers);
     append(walk, ndim, sizeof ndim);
     append(walk, dims->size, line);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < (dims->operands > 3 ? dims->operands : 3); i++) {
         append(walk, dims->stride[i], line);
     }
     for (int d = 0; d < kept; d++) {
@@ -128,8 +130,8 @@ static bool transpose(bp__cl_dims *dims) {
     return true;
 }
 
-/* Adds what all copies of elements of `element` bytes need. */
-static void copy_options(bp__cl_options *options, bp__cl_device *device, const bp__cl_dims *dims, size_t element) {
+/* Adds what all kernels need that move elements of `element` bytes. */
+static void unit_options(bp__cl_options *options, bp__cl_device *device, const bp__cl_dims *dims, size_t element) {
     static const char *const units[] = {[1] = "uchar", [2] = "ushort", [4] = "uint", [8] = "ulong", [16] = "uint4"};
     bp__cl_options_begin(options, device);
     bp__cl_options_add(options, " -DX=unit -DY=unit -Dstorage_unit=%s", units[element]);
@@ -139,7 +141,7 @@ static void copy_options(bp__cl_options *options, bp__cl_device *device, const b
 bp_status bp__cl_copy_program(bp__cl_device *device, const bp__cl_dims *dims, size_t element,
                               bp__cl_program **program) {
     bp__cl_options options;
-    copy_options(&options, device, dims, element);
+    unit_options(&options, device, dims, element);
     return bp__cl_program_get(device, bp__cl_source_copies, options.text, program);
 }
 
@@ -198,7 +200,7 @@ static bp_status squares_of_groups(bp__cl_device *device, bp__cl_step *step, con
     step->global[1] = step->local[1] = (size_t)rows;
     step->local[0] = SQUARE;
     set_walk(walk, facts, &dims, squares);
-    copy_options(&options, device, &dims, element);
+    unit_options(&options, device, &dims, element);
     bp__cl_options_add(&options, " -DROWS=%d", (int)rows);
     return bp__cl_program_get(device, bp__cl_source_copies, options.text, &step->program);
 }
@@ -262,10 +264,30 @@ static bool integers_have(uint32_t kind) {
     }
 }
 
+/* Whether the results are bool. Conversions are apart. */
+static bool is_truth(const bp_problem *problem) {
+    return problem->of.elementwise.type[problem->op == BP_OP_UNARY ? 1 : 2] == BP_BOOL;
+}
+
+static bool has_truth(const bp_problem *problem) {
+    const bp_elementwise_problem *p = &problem->of.elementwise;
+    const bool whole = p->type[0] == BP_I32 || p->type[0] == BP_I64 || p->type[0] == BP_BOOL;
+    if (problem->op == BP_OP_UNARY) {
+        return p->kind == BP_UNARY_LOGICAL_NOT
+                   ? whole || is_floating(p->type[0])
+                   : p->kind >= BP_UNARY_ISNAN && p->kind < BP_UNARY_LOGICAL_NOT && is_floating(p->type[0]);
+    }
+    return p->kind >= BP_BINARY_EQUAL && p->kind <= BP_BINARY_LOGICAL_XOR && p->type[0] == p->type[1] &&
+           (whole || is_floating(p->type[0]));
+}
+
 static bool has_function(const bp_problem *problem) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
     const bool unary = problem->op == BP_OP_UNARY;
     const bool whole = p->type[0] == BP_I32 || p->type[0] == BP_I64;
+    if (is_truth(problem)) {
+        return has_truth(problem);
+    }
     for (int i = 1; i < (unary ? 2 : 3); i++) {
         if (p->type[i] != p->type[0]) {
             return false;
@@ -286,8 +308,10 @@ static bool converts(const bp_problem *problem) {
 static bp_status function_program(bp__cl_device *device, const bp_problem *problem, const bp__cl_dims *dims,
                                   bp__cl_program **program) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
-    const uint32_t from = p->type[0], to = p->type[converts(problem) ? 1 : 0];
+    const bool truth = is_truth(problem);
+    const uint32_t from = p->type[0], to = p->type[problem->op == BP_OP_UNARY ? 1 : 2];
     const char *source = converts(problem)   ? bp__cl_source_convert
+                         : truth             ? bp__cl_source_truths
                          : is_floating(from) ? bp__cl_source_functions
                                              : bp__cl_source_integers;
     bp__cl_options options;
@@ -299,6 +323,8 @@ static bp_status function_program(bp__cl_device *device, const bp_problem *probl
                            !is_floating(from) ? " -DFROM_INTEGER"
                            : from == BP_F64   ? " -DFROM_F64"
                                               : "");
+    } else if (truth) {
+        bp__cl_options_add(&options, "%s", is_floating(from) ? " -DFLOATING" : from == BP_BOOL ? " -DTRUTH" : "");
     } else if (!is_floating(from)) {
         bp__cl_options_add(&options, " -DUNSIGNED=%s", from == BP_I32 ? "uint" : "ulong");
     } else {
@@ -330,16 +356,38 @@ bp_status bp__cl_unary_step(bp__cl_device *device, bp__cl_plan *plan, const bp__
     return add_function(device, &problem, plan, dims, (const int[]){operand, operand});
 }
 
+/* ---- Choices ---- */
+
+static bp_status add_where(bp__cl_device *device, const bp_problem *problem, bp__cl_plan *plan,
+                           const bp__cl_dims *dims) {
+    const size_t element = bp__cl_bytes(problem->dtype);
+    bp__cl_step step = {.kernel = "where_all"};
+    bp__cl_element_walk walk;
+    bp__cl_options options;
+    unit_options(&options, device, dims, element);
+    const bp_status status = bp__cl_program_get(device, bp__cl_source_where, options.text, &step.program);
+    bp__cl_element_spread(&step, &device->facts, dims, element, 0.3, &walk);
+    for (int i = 0; i < dims->operands; i++) {
+        bp__cl_operand(&step, i, i == 0 ? 1 : element);
+    }
+    bp__cl_value(&step, walk.bytes, walk.size);
+    return status == BP_OK ? bp__cl_plan_add(plan, &step) : status;
+}
+
 /* ---- The family ---- */
+
+static int operands_of(const bp_problem *problem) {
+    return problem->op == BP_OP_UNARY ? 2 : problem->op == BP_OP_WHERE ? 4 : 3;
+}
 
 static void accept(const bp_host *host, const bp_device_info *facts, const bp_problem *problem, bp_offers *offers) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
     const bool takes = problem->op == BP_OP_TAKE || problem->op == BP_OP_GATHER;
-    const int operands = problem->op == BP_OP_UNARY ? 2 : 3;
+    const int operands = operands_of(problem);
     bp__cl_dims dims;
     double bytes = 0;
     (void)host;
-    if (!takes && !is_plain_copy(problem)) {
+    if (!takes && !is_plain_copy(problem) && problem->op != BP_OP_WHERE) {
         const bool known =
             converts(problem) ? is_converted(p->type[0]) && is_converted(p->type[1]) : has_function(problem);
         if (!known) {
@@ -370,13 +418,14 @@ static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp
     bp__cl_dims dims;
     bp__cl_plan *steps;
     (void)found;
-    bp__cl_element_dims(&dims, &problem->of.elementwise, problem->op == BP_OP_UNARY ? 2 : 3);
+    bp__cl_element_dims(&dims, &problem->of.elementwise, operands_of(problem));
     bp_status status = bp__cl_plan_new(device, verdict->workspace, &steps);
     if (status != BP_OK) {
         return status;
     }
     if (dims.total > 0) {
-        status = takes ? bp__cl_take_steps(device, problem, steps, &dims)
+        status = takes                        ? bp__cl_take_steps(device, problem, steps, &dims)
+                 : problem->op == BP_OP_WHERE ? add_where(device, problem, steps, &dims)
                  : is_plain_copy(problem)
                      ? bp__cl_copy_step(device, steps, &dims, bp__cl_bytes(problem->dtype), (const int[]){0, 1})
                      : add_function(device, problem, steps, &dims, (const int[]){0, 1, 2});

@@ -7,7 +7,7 @@
 /* The struct `layout` in kernels/elementwise.cl, with as many dimensions as the kernel has. */
 typedef struct bp__cl_element_walk {
     size_t size;
-    char bytes[4 * sizeof(int64_t) * (1 + BP__CL_DIMS) + BP__CL_DIMS * sizeof(uint32_t)];
+    char bytes[(1 + BP__CL_OPERANDS) * sizeof(int64_t) * (1 + BP__CL_DIMS) + BP__CL_DIMS * sizeof(uint32_t)];
 } bp__cl_element_walk;
 
 /* Takes the dimensions of a problem, in the order of the output's strides. Returns false if too many are left. */

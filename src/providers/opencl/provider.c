@@ -5,14 +5,23 @@
 
 /* The operations' families; NULL: there are no kernels for the operation. */
 static const bp__cl_family *const families[] = {
-    [BP_OP_GEMM] = &bp__cl_gemm,           [BP_OP_CONTRACT] = &bp__cl_contract,
-    [BP_OP_MAX_POOL] = &bp__cl_pool,       [BP_OP_AVG_POOL] = &bp__cl_pool,
-    [BP_OP_BATCH_NORM] = &bp__cl_norm,     [BP_OP_UNARY] = &bp__cl_elementwise,
-    [BP_OP_BINARY] = &bp__cl_elementwise,  [BP_OP_TAKE] = &bp__cl_elementwise,
-    [BP_OP_GATHER] = &bp__cl_elementwise,  [BP_OP_FFT] = &bp__cl_fft,
-    [BP_OP_CONV] = &bp__cl_conv,           [BP_OP_CONV_INPUT] = &bp__cl_conv,
-    [BP_OP_ATTENTION] = &bp__cl_attention, [BP_OP_REDUCE] = &bp__cl_reduce,
-    [BP_OP_SOFTMAX] = &bp__cl_reduce,      [BP_OP_LAYER_NORM] = &bp__cl_layer_norm,
+    [BP_OP_GEMM] = &bp__cl_gemm,
+    [BP_OP_CONTRACT] = &bp__cl_contract,
+    [BP_OP_MAX_POOL] = &bp__cl_pool,
+    [BP_OP_AVG_POOL] = &bp__cl_pool,
+    [BP_OP_BATCH_NORM] = &bp__cl_norm,
+    [BP_OP_UNARY] = &bp__cl_elementwise,
+    [BP_OP_BINARY] = &bp__cl_elementwise,
+    [BP_OP_TAKE] = &bp__cl_elementwise,
+    [BP_OP_GATHER] = &bp__cl_elementwise,
+    [BP_OP_WHERE] = &bp__cl_elementwise,
+    [BP_OP_FFT] = &bp__cl_fft,
+    [BP_OP_CONV] = &bp__cl_conv,
+    [BP_OP_CONV_INPUT] = &bp__cl_conv,
+    [BP_OP_ATTENTION] = &bp__cl_attention,
+    [BP_OP_REDUCE] = &bp__cl_reduce,
+    [BP_OP_SOFTMAX] = &bp__cl_reduce,
+    [BP_OP_LAYER_NORM] = &bp__cl_layer_norm,
     [BP_OP_RANDOM] = &bp__cl_random,
 };
 

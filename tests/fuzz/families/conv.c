@@ -110,7 +110,7 @@ static void make_linear(trial *t) {
     const int ndim = 1 + draw(s, 4);
     linear = (bp_linear_call){.struct_size = sizeof linear, .pass = (bp_linear_pass)draw(s, 3)};
     linear.activation =
-        linear.pass == BP_LINEAR_FORWARD && chance(s, 3) ? (bp_unary_kind)draw(s, BP_UNARY_KINDS) : BP_UNARY_COPY;
+        linear.pass == BP_LINEAR_FORWARD && chance(s, 3) ? (bp_unary_kind)draw(s, BP_ACTIVATION_KINDS) : BP_UNARY_COPY;
     linear.activation = (bp_unary_kind)draw_wild(s, linear.activation);
     for (int d = 0; d < ndim; d++) {
         shape[d] = draw_size(s, d == ndim - 1 ? 50 : 6);

@@ -2,11 +2,11 @@
 #include "../../support/named.h"
 #include "trial.h"
 
-enum { UNARY, BINARY, TAKE, GATHER, CONCAT, PARTS = 5 };
+enum { UNARY, BINARY, TAKE, GATHER, WHERE, CONCAT, OPS, PARTS = 5 };
 
 static struct { int op, kind, axis, parts; } p;
 
-static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_I32, BP_I64, BP_U8, BP_C64};
+static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_I32, BP_I64, BP_U8, BP_C64, BP_BOOL};
 
 static int draw_shape(source *s, int least, int64_t *shape) {
     const int ndim = least + draw(s, 5 - least);
@@ -19,9 +19,12 @@ static int draw_shape(source *s, int least, int64_t *shape) {
 static void draw_unary(trial *t, bp_dtype type) {
     int64_t shape[BP_MAX_NDIM];
     const int ndim = draw_shape(&t->source, 0, shape);
-    const bp_dtype to = p.kind == BP_UNARY_COPY ? draw_type(&t->source, 8, types) : type;
+    const bp_dtype result = bp_unary_dtype((bp_unary_kind)p.kind, type);
+    const bp_dtype to = p.kind == BP_UNARY_COPY   ? draw_type(&t->source, 9, types)
+                        : result == BP_DTYPE_NONE ? type
+                                                  : result;
     add(t, "input", type, ndim, shape)->content = FRACTIONS;
-    add_output(t, "output", to, ndim, shape, p.kind == BP_UNARY_COPY ? 0 : 4);
+    add_output(t, "output", to, ndim, shape, p.kind == BP_UNARY_COPY || to == BP_BOOL ? 0 : 4);
 }
 
 static void draw_binary(trial *t, bp_dtype type) {
@@ -43,7 +46,32 @@ static void draw_binary(trial *t, bp_dtype type) {
         t->invalid = true;
         return;
     }
-    add_output(t, "output", type, ndim, shape, is_float(type) ? 2 : 0);
+    const bp_dtype result = bp_binary_dtype((bp_binary_kind)p.kind, type), to = result == BP_DTYPE_NONE ? type : result;
+    add_output(t, "output", to, ndim, shape, is_float(to) ? 2 : 0);
+}
+
+static void draw_where(trial *t, bp_dtype type) {
+    static const char *const names[] = {"condition", "a", "b"};
+    source *s = &t->source;
+    int64_t shape[BP_MAX_NDIM];
+    int ndim = draw_shape(s, 0, shape);
+    const int whole = draw(s, 3);
+    DLTensor x[3];
+    for (int i = 0; i < 3; i++) {
+        int64_t part[BP_MAX_NDIM];
+        const int less = i == whole ? 0 : draw(s, ndim + 1);
+        for (int d = less; d < ndim; d++) {
+            part[d - less] = i != whole && chance(s, 4) ? 1 : shape[d];
+        }
+        operand *o = add(t, names[i], i == 0 && !chance(s, 20) ? BP_BOOL : type, ndim - less, part);
+        x[i] = o->tensor;
+        x[i].shape = o->shape;
+    }
+    if (bp_where_shape(&x[0], &x[1], &x[2], &ndim, shape) != BP_OK) {
+        t->invalid = true;
+        return;
+    }
+    add_output(t, "output", type, ndim, shape, 0);
 }
 
 static void draw_indexed(trial *t, bp_dtype type) {
@@ -90,23 +118,26 @@ static void draw_concat(trial *t, bp_dtype type) {
 }
 
 static void make(trial *t) {
-    static void (*const draws[])(trial * t, bp_dtype type) = {draw_unary, draw_binary, draw_indexed, draw_indexed,
-                                                              draw_concat};
+    static void (*const draws[])(trial * t, bp_dtype type) = {draw_unary,   draw_binary, draw_indexed,
+                                                              draw_indexed, draw_where,  draw_concat};
     source *s = &t->source;
-    p.op = draw(s, 5);
+    p.op = draw(s, OPS);
     p.kind = (int)draw_wild(s, p.op == UNARY ? draw(s, BP_UNARY_KINDS) : draw(s, BP_BINARY_KINDS));
-    draws[p.op](t, draw_type(s, 8, types));
+    draws[p.op](t, draw_type(s, 9, types));
     p.axis = (int)draw_wild(s, p.axis);
-    describe(t, "%s kind %d axis %d", ((const char *const[]){"unary", "binary", "take", "gather", "concat"})[p.op],
-             p.kind, p.axis);
+    describe(t, "%s kind %d axis %d",
+             ((const char *const[]){"unary", "binary", "take", "gather", "where", "concat"})[p.op], p.kind, p.axis);
 }
 
 /* Plans and explanations are asked for by name (calls.h). */
 static bp_status call_named(const trial *t, request what, const bp_options *set, void *made) {
-    static const char *const names[] = {"unary", "binary", "take", "gather"};
+    static const char *const names[] = {"unary", "binary", "take", "gather", "where"};
     named_call n;
     named_begin(&n, names[p.op]);
-    named_int(&n, p.op == UNARY || p.op == BINARY ? "kind" : "axis", p.op == UNARY || p.op == BINARY ? p.kind : p.axis);
+    if (p.op != WHERE) {
+        const bool has_kind = p.op == UNARY || p.op == BINARY;
+        named_int(&n, has_kind ? "kind" : "axis", has_kind ? p.kind : p.axis);
+    }
     named_operands(&n, (const DLTensor *const *)t->tensor);
     return request_described(t, what, names[p.op], &n.arguments, set, made);
 }
@@ -121,6 +152,8 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
         return bp_unary_run(set, (bp_unary_kind)p.kind, x[0], x[1]);
     case BINARY:
         return bp_binary_run(set, (bp_binary_kind)p.kind, x[0], x[1], x[2]);
+    case WHERE:
+        return bp_where_run(set, x[0], x[1], x[2], x[3]);
     case TAKE:
         return bp_take_run(set, x[0], x[1], p.axis, x[2]);
     case GATHER:

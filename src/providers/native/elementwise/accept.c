@@ -71,6 +71,12 @@ static bool find_set(bp__element_set *set, const bp__element_kernels *kernels, c
     return set->write && (set->unary || set->binary);
 }
 
+/* Elements are chosen by their bits, so that every type has a kernel. */
+static bool find_select(bp__element_set *set, const bp__element_kernels *kernels, const bp_problem *problem) {
+    set->select = kernels->select[bp_dtype_size((bp_dtype)problem->dtype)];
+    return set->select != NULL;
+}
+
 bp__element_unary bp__element_function(const bp_host *host, const bp_problem *problem, uint32_t kind, bp_dtype dtype) {
     return kernels_for(host, problem)->unary[dtype == BP_F64 ? BP__DOMAIN_F64 : BP__DOMAIN_F32][kind];
 }
@@ -117,7 +123,9 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     bp_verdict verdict = BP_VERDICT_INIT;
     found f = {0};
     const bool takes = problem->op == BP_OP_TAKE || problem->op == BP_OP_GATHER;
-    if (!takes && !is_plain_copy(problem) && !find_set(&f.set, kernels_for(host, problem), problem)) {
+    const bool chooses = problem->op == BP_OP_WHERE;
+    if (!takes && !is_plain_copy(problem) &&
+        !(chooses ? find_select : find_set)(&f.set, kernels_for(host, problem), problem)) {
         bp__native_refuse(offers, BP_REASON_DTYPE, "there is no kernel for these types");
         return;
     }

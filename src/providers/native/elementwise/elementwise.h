@@ -20,6 +20,12 @@ typedef void (*bp__element_write)(int64_t rows, int64_t columns, const void *fro
 /* Compute n elements of a domain. The result may be in the place of an argument. */
 typedef void (*bp__element_unary)(int64_t n, const void *x, void *y);
 typedef void (*bp__element_binary)(int64_t n, const void *a, const void *b, void *y);
+/* Chooses between elements of a and b, for rows x columns elements: addresses and strides of condition, a, b and
+ * output. The output may be in the place of an input of its type and strides. */
+typedef void (*bp__element_select)(int64_t rows, int64_t columns, char *const at[4], const int64_t row[4],
+                                   const int64_t column[4]);
+
+enum { BP__ELEMENT_BYTES = 16 }; /* of the largest element */
 
 /* Kernels of one instruction set; NULL: there is none. */
 typedef struct bp__element_kernels {
@@ -27,6 +33,7 @@ typedef struct bp__element_kernels {
     bp__element_write write[BP__DOMAINS][BP__ELEMENT_DTYPES];
     bp__element_unary unary[BP__DOMAINS][BP_UNARY_KINDS];
     bp__element_binary binary[BP__DOMAINS][BP_BINARY_KINDS];
+    bp__element_select select[BP__ELEMENT_BYTES + 1]; /* by the bytes of an element */
 } bp__element_kernels;
 
 extern const bp__element_kernels bp__element_kernels_default;
@@ -39,8 +46,9 @@ typedef struct bp__element_set {
     bp__element_write write;
     bp__element_unary unary; /* NULL: the elements are converted only */
     bp__element_binary binary;
-    size_t number;  /* bytes of an element of the domain */
-    bool direct[3]; /* the operand's type is the domain's */
+    bp__element_select select; /* of WHERE, which has no other kernels */
+    size_t number;             /* bytes of an element of the domain */
+    bool direct[3];            /* the operand's type is the domain's */
 } bp__element_set;
 
 /* The dimensions of a problem in the order of the output's strides, the smallest one last. */

@@ -80,6 +80,7 @@ TRUNCATED(to_i64, int64_t, INT64_MIN, INT64_MAX, -0x1p63, 0x1p63)
 
 READ(i32, i32, int32_t, int32_t, x)
 WRITE(i32, i32, int32_t, int32_t, x)
+WRITE(i32, bool, int32_t, uint8_t, x != 0)
 
 READ(i64, bool, int64_t, uint8_t, x != 0)
 READ(i64, i8, int64_t, int8_t, x)

@@ -13,6 +13,7 @@ UNARY(abs, x[i] < 0 ? -(UNSIGNED)x[i] : (UNSIGNED)x[i])
 UNARY(relu, x[i] < 0 ? 0 : x[i])
 UNARY(sign, (x[i] > 0) - (x[i] < 0))
 UNARY(same, x[i])
+UNARY(logical_not, x[i] == 0)
 #undef UNARY
 
 #define BINARY(name, result)                                                                                           \
@@ -28,4 +29,13 @@ BINARY(subtract, (UNSIGNED)a[i] - (UNSIGNED)b[i])
 BINARY(multiply, (UNSIGNED)a[i] * (UNSIGNED)b[i])
 BINARY(greater, a[i] > b[i] ? a[i] : b[i])
 BINARY(less, a[i] < b[i] ? a[i] : b[i])
+BINARY(is_equal, a[i] == b[i])
+BINARY(is_not_equal, a[i] != b[i])
+BINARY(is_less, a[i] < b[i])
+BINARY(is_less_equal, a[i] <= b[i])
+BINARY(is_greater, a[i] > b[i])
+BINARY(is_greater_equal, a[i] >= b[i])
+BINARY(logical_and, (a[i] != 0) & (b[i] != 0))
+BINARY(logical_or, (a[i] != 0) | (b[i] != 0))
+BINARY(logical_xor, (a[i] != 0) ^ (b[i] != 0))
 #undef BINARY

@@ -53,6 +53,42 @@ INLINE VECTOR NAME(less)(VECTOR a, VECTOR b) {
     return NAME(select)(MASK(a != a), a, NAME(select)(MASK(a < b), a, b));
 }
 
+/* Whether something holds, as 1 or 0. */
+INLINE VECTOR NAME(truth)(NAME(bitmask) mask) {
+    return (VECTOR)(mask & (NAME(bitmask))ALL(1));
+}
+
+INLINE VECTOR NAME(isnan)(VECTOR x) {
+    return NAME(truth)(MASK(x != x));
+}
+
+INLINE VECTOR NAME(isinf)(VECTOR x) {
+    return NAME(truth)(MASK(NAME(size_of)(x) == ALL(INFINITY)));
+}
+
+INLINE VECTOR NAME(isfinite)(VECTOR x) {
+    return NAME(truth)(MASK(NAME(size_of)(x) < ALL(INFINITY)));
+}
+
+INLINE VECTOR NAME(logical_not)(VECTOR x) {
+    return NAME(truth)(MASK(x == ALL(0)));
+}
+
+#define TRUTH(name, mask)                                                                                              \
+    INLINE VECTOR NAME(name)(VECTOR a, VECTOR b) {                                                                     \
+        return NAME(truth)(mask);                                                                                      \
+    }
+TRUTH(is_equal, MASK(a == b))
+TRUTH(is_not_equal, MASK(a != b))
+TRUTH(is_less, MASK(a < b))
+TRUTH(is_less_equal, MASK(a <= b))
+TRUTH(is_greater, MASK(a > b))
+TRUTH(is_greater_equal, MASK(a >= b))
+TRUTH(logical_and, MASK(a != ALL(0)) & MASK(b != ALL(0)))
+TRUTH(logical_or, MASK(a != ALL(0)) | MASK(b != ALL(0)))
+TRUTH(logical_xor, MASK(a != ALL(0)) ^ MASK(b != ALL(0)))
+#undef TRUTH
+
 /* The last elements are computed as a whole vector, so that an element's bits do not depend on its place. */
 #define UNARY(name, function)                                                                                          \
     static void NAME(run_##name)(int64_t n, const void *of_x, void *of_y) {                                            \
@@ -92,6 +128,10 @@ UNARY(erf, erf)
 UNARY(expm1, expm1)
 UNARY(log1p, log1p)
 UNARY(log2, log2)
+UNARY(isnan, isnan)
+UNARY(isinf, isinf)
+UNARY(isfinite, isfinite)
+UNARY(logical_not, logical_not)
 #undef UNARY
 
 #define BINARY(function)                                                                                               \
@@ -114,6 +154,15 @@ BINARY(multiply)
 BINARY(divide)
 BINARY(greater)
 BINARY(less)
+BINARY(is_equal)
+BINARY(is_not_equal)
+BINARY(is_less)
+BINARY(is_less_equal)
+BINARY(is_greater)
+BINARY(is_greater_equal)
+BINARY(logical_and)
+BINARY(logical_or)
+BINARY(logical_xor)
 #undef BINARY
 
 #undef ALL

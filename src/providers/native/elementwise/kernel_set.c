@@ -9,6 +9,7 @@
 #include "providers/native/kernel_math.h"
 
 #include "kernel_convert.h"
+#include "kernel_select.h"
 
 #define TYPE f32
 #define REAL float
@@ -117,18 +118,25 @@
         [BP_UNARY_SIGN] = run_sign_##type, [BP_UNARY_RECIPROCAL] = run_reciprocal_##type,                              \
         [BP_UNARY_RSQRT] = run_rsqrt_##type, [BP_UNARY_SIN] = run_sin_##type, [BP_UNARY_COS] = run_cos_##type,         \
         [BP_UNARY_TAN] = run_tan_##type, [BP_UNARY_ERF] = run_erf_##type, [BP_UNARY_EXPM1] = run_expm1_##type,         \
-        [BP_UNARY_LOG1P] = run_log1p_##type, [BP_UNARY_LOG2] = run_log2_##type                                         \
+        [BP_UNARY_LOG1P] = run_log1p_##type, [BP_UNARY_LOG2] = run_log2_##type, [BP_UNARY_ISNAN] = run_isnan_##type,   \
+        [BP_UNARY_ISINF] = run_isinf_##type, [BP_UNARY_ISFINITE] = run_isfinite_##type,                                \
+        [BP_UNARY_LOGICAL_NOT] = run_logical_not_##type                                                                \
     }
 #define INTEGER_UNARY(type)                                                                                            \
     {                                                                                                                  \
         [BP_UNARY_NEGATIVE] = run_negative_##type, [BP_UNARY_ABS] = run_abs_##type, [BP_UNARY_RELU] = run_relu_##type, \
         [BP_UNARY_FLOOR] = run_same_##type, [BP_UNARY_CEIL] = run_same_##type, [BP_UNARY_ROUND] = run_same_##type,     \
-        [BP_UNARY_TRUNC] = run_same_##type, [BP_UNARY_SIGN] = run_sign_##type                                          \
+        [BP_UNARY_TRUNC] = run_same_##type, [BP_UNARY_SIGN] = run_sign_##type,                                         \
+        [BP_UNARY_LOGICAL_NOT] = run_logical_not_##type                                                                \
     }
 #define INTEGER_BINARY(type)                                                                                           \
     [BP_BINARY_ADD] = run_add_##type, [BP_BINARY_SUBTRACT] = run_subtract_##type,                                      \
     [BP_BINARY_MULTIPLY] = run_multiply_##type, [BP_BINARY_MAXIMUM] = run_greater_##type,                              \
-    [BP_BINARY_MINIMUM] = run_less_##type
+    [BP_BINARY_MINIMUM] = run_less_##type, [BP_BINARY_EQUAL] = run_is_equal_##type,                                    \
+    [BP_BINARY_NOT_EQUAL] = run_is_not_equal_##type, [BP_BINARY_LESS] = run_is_less_##type,                            \
+    [BP_BINARY_LESS_EQUAL] = run_is_less_equal_##type, [BP_BINARY_GREATER] = run_is_greater_##type,                    \
+    [BP_BINARY_GREATER_EQUAL] = run_is_greater_equal_##type, [BP_BINARY_LOGICAL_AND] = run_logical_and_##type,         \
+    [BP_BINARY_LOGICAL_OR] = run_logical_or_##type, [BP_BINARY_LOGICAL_XOR] = run_logical_xor_##type
 
 const bp__element_kernels KERNEL_TABLE(bp__element_kernels) = {
     .read = {[BP__DOMAIN_I32] = {[BP_I32] = read_i32_i32},
@@ -139,7 +147,7 @@ const bp__element_kernels KERNEL_TABLE(bp__element_kernels) = {
                                  [BP_BOOL] = read_i64_bool},
              [BP__DOMAIN_F32] = {[BP_F16] = read_f32_f16, [BP_BF16] = read_f32_bf16, [BP_F32] = read_f32_f32},
              [BP__DOMAIN_F64] = {[BP_F64] = read_f64_f64}},
-    .write = {[BP__DOMAIN_I32] = {[BP_I32] = write_i32_i32},
+    .write = {[BP__DOMAIN_I32] = {[BP_I32] = write_i32_i32, [BP_BOOL] = write_i32_bool},
               [BP__DOMAIN_I64] = WRITES(i64),
               [BP__DOMAIN_F32] = WRITES(f32),
               [BP__DOMAIN_F64] = WRITES(f64)},
@@ -151,4 +159,9 @@ const bp__element_kernels KERNEL_TABLE(bp__element_kernels) = {
                [BP__DOMAIN_I64] = {INTEGER_BINARY(i64)},
                [BP__DOMAIN_F32] = {INTEGER_BINARY(f32), [BP_BINARY_DIVIDE] = run_divide_f32},
                [BP__DOMAIN_F64] = {INTEGER_BINARY(f64), [BP_BINARY_DIVIDE] = run_divide_f64}},
+    .select = {[1] = select_uint8_t,
+               [2] = select_uint16_t,
+               [4] = select_uint32_t,
+               [8] = select_uint64_t,
+               [16] = select_wide_bits},
 };

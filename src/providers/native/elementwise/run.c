@@ -10,11 +10,12 @@
 #include <string.h>
 
 enum {
-    TILE = 1024,       /* elements of a tile; the tiles of three operands fit into the first cache */
-    BUFFERED = 512,    /* if some are copied to the stack */
-    SQUARE = 32,       /* columns of a tile in which an input has no contiguous columns */
-    COPY_SIDE = 256,   /* rows and columns of a tile of a copy */
-    COPY_ROW = 1 << 16 /* columns, if they are contiguous */
+    TILE = 1024,        /* elements of a tile; the tiles of three operands fit into the first cache */
+    BUFFERED = 512,     /* if some are copied to the stack */
+    SQUARE = 32,        /* columns of a tile in which an input has no contiguous columns */
+    COPY_SIDE = 256,    /* rows and columns of a tile of a copy */
+    COPY_ROW = 1 << 16, /* columns, if they are contiguous */
+    MOST_INPUTS = 2     /* of a function */
 };
 
 typedef struct prepared {
@@ -96,7 +97,7 @@ static const void *values_of(const prepared *plan, const tile *t, int operand, v
 static void compute_tile(const prepared *plan, const tile *t) {
     /* The results may take the place of the first input: the functions read each element before they write it.
      */
-    _Alignas(64) char buffer[BP_ELEMENTWISE_OPERANDS - 1][BUFFERED * sizeof(double)];
+    _Alignas(64) char buffer[MOST_INPUTS][BUFFERED * sizeof(double)];
     const int last = plan->loop.ndim - 1, output = plan->inputs;
     const bool direct = is_direct(plan, t, output);
     const bool converts = !plan->set.unary && !plan->set.binary;
@@ -131,8 +132,18 @@ static void copy_tile(const prepared *plan, const tile *t) {
                             t->at[0], from[last - 1], from[last], 0);
 }
 
+static void select_tile(const prepared *plan, const tile *t) {
+    const int last = plan->loop.ndim - 1;
+    int64_t row[BP_ELEMENTWISE_OPERANDS], column[BP_ELEMENTWISE_OPERANDS];
+    for (int i = 0; i < BP_ELEMENTWISE_OPERANDS; i++) {
+        row[i] = plan->loop.stride[i][last - 1];
+        column[i] = plan->loop.stride[i][last];
+    }
+    plan->set.select(t->rows, t->columns, t->at, row, column);
+}
+
 static bool is_copy(const prepared *plan) {
-    return !plan->set.write;
+    return !plan->set.write && !plan->set.select;
 }
 
 static void run_tiles(void *context, int task) {
@@ -146,7 +157,7 @@ static void run_tiles(void *context, int task) {
         }
         for (int64_t i = from; i < bp__least(from + plan->chunk, plan->tiles); i++) {
             const tile t = tile_of(w, i);
-            (is_copy(plan) ? copy_tile : compute_tile)(plan, &t);
+            (is_copy(plan) ? copy_tile : plan->set.select ? select_tile : compute_tile)(plan, &t);
         }
     }
 }
@@ -202,7 +213,7 @@ static bool choose_rows(bp__element_loop *loop, int inputs) {
         const int64_t stride = llabs(loop->stride[strided][d]);
         least = stride > 0 && stride < llabs(loop->stride[strided][least]) ? d : least;
     }
-    int64_t *const lists[] = {loop->size, loop->stride[0], loop->stride[1], loop->stride[2]};
+    int64_t *const lists[] = {loop->size, loop->stride[0], loop->stride[1], loop->stride[2], loop->stride[3]};
     for (int i = 0; i < inputs + 2; i++) {
         const int64_t rows = lists[i][least];
         memmove(lists[i] + least, lists[i] + least + 1, (size_t)(last - 1 - least) * sizeof rows);
@@ -241,7 +252,7 @@ static void cut(prepared *plan) {
         plan->rows = bp__least(loop->size[last - 1], plan->rows);
     } else {
         cut_into(plan, transposed ? SQUARE : TILE, TILE);
-        if (has_buffers(plan)) {
+        if (!plan->set.select && has_buffers(plan)) {
             cut_into(plan, transposed ? SQUARE : BUFFERED, BUFFERED);
         }
     }
@@ -273,7 +284,7 @@ bp_status bp__element_plan(const bp_host *host, const bp_problem *problem, const
     plan->problem = *problem;
     plan->set = *set;
     plan->threads = threads;
-    plan->inputs = problem->op == BP_OP_UNARY ? 1 : 2;
+    plan->inputs = problem->op == BP_OP_UNARY ? 1 : problem->op == BP_OP_WHERE ? 3 : 2;
     for (int i = 0; i <= plan->inputs; i++) {
         plan->element[i] = (int64_t)bp_dtype_size((bp_dtype)problem->of.elementwise.type[i]);
     }

@@ -63,6 +63,7 @@ typedef float number_bf16;
 typedef char storage_i8;
 typedef uchar storage_u8;
 typedef uchar storage_b8;
+typedef int number_b8;
 static inline int widen_i8(storage_i8 x) {
     return x;
 }

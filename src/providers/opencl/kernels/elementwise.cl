@@ -7,11 +7,14 @@
 #ifndef DIMS
 #define DIMS 24
 #endif
+#ifndef OPERANDS
+#define OPERANDS 3 /* at most, with the output */
+#endif
 typedef struct layout {
     long total, run;
     int ndim, reserved;
     long size[DIMS];
-    long stride[3][DIMS];
+    long stride[OPERANDS][DIMS];
     uint factor[DIMS]; /* for divisions by the sizes, if INDEX is int */
 } layout;
 
@@ -38,9 +41,9 @@ static inline INDEX quotient(const layout *l, INDEX index, int d) {
 }
 
 /* Moves offsets by the last of the dimensions from d on, and takes it from the index. */
-static inline INDEX split(const layout *l, INDEX index, int d, INDEX offset[3]) {
+static inline INDEX split(const layout *l, INDEX index, int d, INDEX offset[OPERANDS]) {
     const INDEX rest = quotient(l, index, d), at = index - rest * (INDEX)l->size[d];
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < OPERANDS; i++) {
         offset[i] += at * (INDEX)l->stride[i][d];
     }
     return rest;
@@ -48,11 +51,13 @@ static inline INDEX split(const layout *l, INDEX index, int d, INDEX offset[3]) 
 
 /* Offsets of the elements of a work item in each operand. Those past the end are at the last element. The loop has a
  * constant number of steps, so that arguments are read where they are: no compiler copies them. */
-static inline void find_tile(const layout *l, INDEX first, INDEX offset[AT_ONCE][3]) {
+static inline void find_tile(const layout *l, INDEX first, INDEX offset[AT_ONCE][OPERANDS]) {
     INDEX index[AT_ONCE];
     EACH_AT_ONCE(k) {
         index[k] = min(first + k * (INDEX)get_local_size(0), (INDEX)l->total - 1);
-        offset[k][0] = offset[k][1] = offset[k][2] = 0;
+        for (int i = 0; i < OPERANDS; i++) {
+            offset[k][i] = 0;
+        }
     }
     for (int d = DIMS - 1; d > 0; d--) {
         if (d < l->ndim) {
@@ -62,7 +67,7 @@ static inline void find_tile(const layout *l, INDEX first, INDEX offset[AT_ONCE]
         }
     }
     EACH_AT_ONCE(k) {
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < OPERANDS; i++) {
             offset[k][i] += index[k] * (INDEX)l->stride[i][0];
         }
     }
@@ -70,7 +75,7 @@ static inline void find_tile(const layout *l, INDEX first, INDEX offset[AT_ONCE]
 
 /* Loops over the tiles of a group, and sets offset[] for each. */
 #define EACH_TILE(l)                                                                                                   \
-    INDEX offset[AT_ONCE][3];                                                                                          \
+    INDEX offset[AT_ONCE][OPERANDS];                                                                                          \
     for (INDEX first = (INDEX)get_group_id(0) * AT_ONCE * (INDEX)get_local_size(0) + (INDEX)get_local_id(0);           \
          first < (INDEX)(l).total && (find_tile(&(l), first, offset), true);                                           \
          first += (INDEX)get_global_size(0) * AT_ONCE)
@@ -118,16 +123,16 @@ static inline void find_tile(const layout *l, INDEX first, INDEX offset[AT_ONCE]
 /* ---- Processors: runs ---- */
 
 /* Offsets of an element in each operand; returns its index in the last dimension. */
-static inline long find(const layout *l, long index, long offset[3]) {
+static inline long find(const layout *l, long index, long offset[OPERANDS]) {
     const int last = l->ndim - 1;
     const long column = index % l->size[last];
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < OPERANDS; i++) {
         offset[i] = column * l->stride[i][last];
     }
     index /= l->size[last];
     for (int d = last - 1; d >= 0; d--) {
         const long at = index % l->size[d];
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < OPERANDS; i++) {
             offset[i] += at * l->stride[i][d];
         }
         index /= l->size[d];
@@ -137,7 +142,7 @@ static inline long find(const layout *l, long index, long offset[3]) {
 
 /* Loops over pieces of n elements along the last dimension, and sets offset[] for each. */
 #define EACH_PIECE(l)                                                                                                  \
-    long offset[3];                                                                                                    \
+    long offset[OPERANDS];                                                                                                    \
     for (long begin = (long)get_global_id(0) * l.run; begin < l.total; begin += (long)get_global_size(0) * l.run)      \
         for (long at = begin, end = min(begin + l.run, l.total), n = 0;                                                \
              at < end && (n = min(end - at, l.size[l.ndim - 1] - find(&l, at, offset)), true); at += n)

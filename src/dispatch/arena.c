@@ -1,8 +1,10 @@
-/* workspace.c - assigns offsets in the workspace to the blocks of a program.
+/* arena.c - assigns offsets in the workspace to the blocks of a program.
  *
  * A block goes to the smallest gap that is large enough, so that the workspace hardly exceeds the peak of simultaneous
  * use. */
-#include "ops/einsum/einsum.h"
+#include "dispatch/arena.h"
+
+#include "base/base.h"
 
 #include <string.h>
 
@@ -43,16 +45,16 @@ static int find_gap(const bp__arena *arena, int64_t size, int64_t *offset) {
 bp_status bp__arena_take(bp__arena *arena, double bytes, int64_t *offset) {
     const double most = (double)(INT64_C(1) << 60);
     if (!(bytes < most)) {
-        return bp__fail(BP_E_OVERFLOW, "einsum: an intermediate result of the path needs %.3g bytes", bytes);
+        return bp__fail(BP_E_OVERFLOW, "an intermediate result needs %.3g bytes", bytes);
     }
     int64_t size = ((int64_t)bytes + LINE - 1) / LINE * LINE;
     size = size > 0 ? size : LINE;
     if (!grow(arena)) {
-        return bp__fail_memory((size_t)arena->capacity * sizeof *arena->taken, "a contraction");
+        return bp__fail_memory((size_t)arena->capacity * sizeof *arena->taken, "the workspace of a plan");
     }
     int at = find_gap(arena, size, offset);
     if (*offset > (INT64_C(1) << 61) - size) {
-        return bp__fail(BP_E_OVERFLOW, "einsum: the intermediate results of the path need %.3g bytes at the same time",
+        return bp__fail(BP_E_OVERFLOW, "the intermediate results need %.3g bytes at the same time",
                         (double)*offset + bytes);
     }
     memmove(&arena->taken[at + 1], &arena->taken[at], (size_t)(arena->count - at) * sizeof *arena->taken);

@@ -1,0 +1,354 @@
+/* graph.c - creates, describes and releases graphs: their values, inputs, constants and outputs. */
+#include "graph/graph.h"
+
+#include "base/uncancelled.h"
+#include "ops/shape.h"
+#include "tensor/internal.h"
+
+#include <string.h>
+
+enum { MOST_VALUES = 1 << 20 };
+
+/* ---- Checks ---- */
+
+bp_status bp__graph_check_open(const bp_graph *graph) {
+    return !graph            ? bp__fail(BP_E_ARGUMENT, "graph must not be NULL")
+           : graph->finished ? bp__fail(BP_E_ARGUMENT, "the graph is finished, and cannot be changed")
+                             : BP_OK;
+}
+
+bp_status bp__graph_check_finished(const bp_graph *graph, const char *function) {
+    return !graph ? bp__fail(BP_E_ARGUMENT, "%s: graph must not be NULL", function)
+           : !graph->finished
+               ? bp__fail(BP_E_ARGUMENT, "%s: the graph is not finished: call bp_graph_finish() first", function)
+               : BP_OK;
+}
+
+bp_status bp__graph_check_value(const bp_graph *graph, bp_value value) {
+    return bp__graph_has(graph, value)
+               ? BP_OK
+               : bp__fail(BP_E_ARGUMENT, "value %d is not of this graph, whose values are 1 to %d", value,
+                          graph->value_count);
+}
+
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+bool bp__graph_name_good(const char *name) {
+    bool good = name && is_letter(*name);
+    for (const char *at = name; good && *at; at++) {
+        good = is_letter(*at) || (*at >= '0' && *at <= '9') || *at == '.';
+    }
+    return good;
+}
+
+bp_value bp__value_named(const bp_graph *graph, const char *name, size_t length) {
+    for (bp_value v = 1; v <= graph->value_count; v++) {
+        const char *own = graph->values[v].name;
+        if (own && strlen(own) == length && memcmp(own, name, length) == 0) {
+            return v;
+        }
+    }
+    return 0;
+}
+
+static bp_status check_name(const bp_graph *graph, const char *name) {
+    if (!bp__graph_name_good(name)) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "name is \"%s\"; it must have letters, digits, '_' and '.', and begin with a letter or '_'",
+                        name ? name : "");
+    }
+    return bp__value_named(graph, name, strlen(name)) == 0
+               ? BP_OK
+               : bp__fail(BP_E_ARGUMENT, "the graph has an input or constant \"%s\" already", name);
+}
+
+bp_status bp__graph_fail_in(const char *call, int node, bp_status status) {
+    return bp__fail(status, "node %d (%s): %s", node, call, bp_last_error());
+}
+
+bp_status bp__graph_fail_at(const bp_graph *graph, int node, bp_status status) {
+    return bp__graph_fail_in(graph->nodes[node].call->info.name, node, status);
+}
+
+/* ---- Values ---- */
+
+int64_t bp__value_elements(const bp__graph_value *value) {
+    int64_t elements = 1;
+    for (int d = 0; d < value->ndim; d++) {
+        elements *= value->shape[d];
+    }
+    return elements;
+}
+
+static bp_status fail_graph(size_t size) {
+    return bp__fail_memory(size, "a graph");
+}
+
+static bp_status check_shape(bp_dtype dtype, int ndim, const int64_t *shape) {
+    int64_t low, high;
+    if (ndim < 0 || ndim > BP_MAX_NDIM) {
+        return bp__fail(BP_E_ARGUMENT, "ndim is %d; it must be from 0 to %d", ndim, BP_MAX_NDIM);
+    }
+    if (!shape && ndim > 0) {
+        return bp__fail(BP_E_ARGUMENT, "shape must not be NULL");
+    }
+    if (bp_dtype_size(dtype) == 0) {
+        return bp__fail(BP_E_DTYPE, "dtype %d is no element type", (int)dtype);
+    }
+    const DLTensor tensor = {
+        .device = {kDLCPU, 0}, .ndim = ndim, .dtype = bp_dtype_to_dlpack(dtype), .shape = (int64_t *)(uintptr_t)shape};
+    return bp__tensor_extent(&tensor, "the value", &low, &high);
+}
+
+/* Value 0 is none, so the array has one more. */
+static bp_status grow_values(bp_graph *graph) {
+    if (graph->value_count >= MOST_VALUES) {
+        return bp__fail(BP_E_OVERFLOW, "a graph has at most %d values", MOST_VALUES);
+    }
+    if (graph->value_count + 1 < graph->value_capacity) {
+        return BP_OK;
+    }
+    const int capacity = graph->value_capacity * 2 + 16;
+    bp__graph_value *grown = bp__realloc(graph->values, (size_t)capacity * sizeof *grown);
+    if (!grown) {
+        return fail_graph((size_t)capacity * sizeof *grown);
+    }
+    graph->values = grown;
+    graph->value_capacity = capacity;
+    return BP_OK;
+}
+
+bp_status bp__value_add(bp_graph *graph, bp__value_kind kind, bp_dtype dtype, int ndim, const int64_t *shape,
+                        bp_value *value) {
+    BP__TRY(check_shape(dtype, ndim, shape));
+    BP__TRY(grow_values(graph));
+    const size_t size = (size_t)ndim * sizeof *shape;
+    bp__graph_value made = {.kind = kind, .dtype = dtype, .ndim = ndim, .shape = bp__alloc(size)};
+    if (!made.shape) {
+        return fail_graph(size);
+    }
+    memcpy(made.shape, size ? shape : made.shape, size);
+    *value = ++graph->value_count;
+    graph->values[*value] = made;
+    return BP_OK;
+}
+
+static void free_value(const bp__graph_value *value) {
+    bp__free(value->shape);
+    bp__free(value->name);
+    bp__free(value->strides);
+    bp__free(value->axes);
+    bp__free_aligned(value->block);
+}
+
+void bp__values_drop(bp_graph *graph, bp_value first) {
+    while (graph->value_count >= first) {
+        free_value(&graph->values[graph->value_count--]);
+    }
+}
+
+/* ---- Graphs ---- */
+
+bp_status bp_graph_create(bp_graph **graph) {
+    BP__UNCANCELLED;
+    if (!graph) {
+        return bp__fail(BP_E_ARGUMENT, "bp_graph_create: graph must not be NULL");
+    }
+    *graph = bp__alloc_zero(1, sizeof **graph);
+    if (!*graph) {
+        return fail_graph(sizeof **graph);
+    }
+    atomic_init(&(*graph)->references, 1);
+    bp__graph_handed_out(1);
+    return BP_OK;
+}
+
+static void free_node(const bp__node *node) {
+    bp__fields_free(node);
+    bp__free(node->list);
+}
+
+void bp__graph_unref(bp_graph *graph) {
+    if (atomic_fetch_sub_explicit(&graph->references, 1, memory_order_acq_rel) != 1) {
+        return;
+    }
+    bp__values_drop(graph, 1);
+    for (int i = 0; i < graph->node_count; i++) {
+        free_node(&graph->nodes[i]);
+    }
+    for (int i = 0; i < graph->output_count; i++) {
+        bp__free(graph->outputs[i].name);
+    }
+    bp__free(graph->values);
+    bp__free(graph->nodes);
+    bp__free(graph->inputs);
+    bp__free(graph->outputs);
+    bp__free(graph);
+}
+
+void bp_graph_release(bp_graph *graph) {
+    BP__UNCANCELLED;
+    if (graph) {
+        bp__graph_handed_out(-1);
+        bp__graph_unref(graph);
+    }
+}
+
+bp_status bp_graph_finish(bp_graph *graph) {
+    BP__TRY(bp__graph_check_open(graph));
+    if (graph->output_count == 0) {
+        return bp__fail(BP_E_ARGUMENT, "bp_graph_finish: the graph has no output");
+    }
+    graph->finished = true;
+    return BP_OK;
+}
+
+/* ---- Inputs, constants and outputs ---- */
+
+static bp_status name_value(bp_graph *graph, bp_value value, const char *name) {
+    graph->values[value].name = bp__strdup(name);
+    if (graph->values[value].name) {
+        return BP_OK;
+    }
+    bp__values_drop(graph, value);
+    return fail_graph(strlen(name));
+}
+
+static bp_status check_new(const bp_graph *graph, const char *name, const bp_value *value) {
+    BP__TRY(bp__graph_check_open(graph));
+    BP__TRY(check_name(graph, name));
+    return value ? BP_OK : bp__fail(BP_E_ARGUMENT, "value must not be NULL");
+}
+
+bp_status bp_graph_input(bp_graph *graph, const char *name, bp_dtype dtype, int ndim, const int64_t *shape,
+                         bp_value *value) {
+    BP__UNCANCELLED;
+    bp_value made;
+    BP__TRY(check_new(graph, name, value));
+    bp_value *grown = bp__realloc(graph->inputs, ((size_t)graph->input_count + 1) * sizeof *grown);
+    if (!grown) {
+        return fail_graph(sizeof *grown);
+    }
+    graph->inputs = grown;
+    BP__TRY(bp__value_add(graph, BP__VALUE_INPUT, dtype, ndim, shape, &made));
+    BP__TRY(name_value(graph, made, name));
+    graph->values[made].from = graph->input_count;
+    graph->inputs[graph->input_count++] = made;
+    *value = made;
+    return BP_OK;
+}
+
+/* Stores where the elements of a constant are: in memory of the graph, or of the program. */
+static bp_status store_constant(bp__graph_value *value, const DLTensor *tensor, bool borrow) {
+    const size_t size = (size_t)value->ndim * sizeof *value->strides, bytes = (size_t)bp__value_bytes(value);
+    value->strides = bp__alloc(size);
+    value->block = borrow ? NULL : bp__alloc_aligned(bytes ? bytes : 1);
+    if (!value->strides || !(borrow || value->block)) {
+        return fail_graph(bytes);
+    }
+    if (borrow) {
+        bp__tensor_strides(tensor, value->strides);
+        value->data = bp__tensor_data(tensor);
+        return BP_OK;
+    }
+    DLTensor copy = {.data = value->block,
+                     .device = {kDLCPU, 0},
+                     .ndim = value->ndim,
+                     .dtype = tensor->dtype,
+                     .shape = value->shape};
+    bp__tensor_strides(&copy, value->strides);
+    value->data = value->block;
+    return bp_tensor_copy(&copy, tensor);
+}
+
+bp_status bp_graph_constant(bp_graph *graph, const char *name, const DLTensor *tensor, unsigned flags,
+                            bp_value *value) {
+    BP__UNCANCELLED;
+    bp_value made;
+    BP__TRY(check_new(graph, name, value));
+    if (flags > BP_GRAPH_BORROW) {
+        return bp__fail(BP_E_ARGUMENT, "flags is %u; it must be 0 or BP_GRAPH_BORROW", flags);
+    }
+    BP__TRY(bp__tensor_check(tensor, name, false));
+    BP__TRY(bp__tensor_check_host(tensor, name));
+    BP__TRY(bp__value_add(graph, BP__VALUE_CONSTANT, bp_dtype_from_dlpack(tensor->dtype), tensor->ndim, tensor->shape,
+                          &made));
+    bp_status status = store_constant(&graph->values[made], tensor, flags & BP_GRAPH_BORROW);
+    if (status != BP_OK) {
+        bp__values_drop(graph, made);
+        return status;
+    }
+    BP__TRY(name_value(graph, made, name));
+    *value = made;
+    return BP_OK;
+}
+
+bp_status bp_graph_output(bp_graph *graph, const char *name, bp_value value) {
+    BP__UNCANCELLED;
+    BP__TRY(bp__graph_check_open(graph));
+    BP__TRY(bp__graph_check_value(graph, value));
+    if (!bp__graph_name_good(name)) {
+        return bp__fail(BP_E_ARGUMENT, "the name of output %d is no name", graph->output_count);
+    }
+    for (int i = 0; i < graph->output_count; i++) {
+        if (strcmp(graph->outputs[i].name, name) == 0) {
+            return bp__fail(BP_E_ARGUMENT, "the graph has an output \"%s\" already", name);
+        }
+    }
+    bp__output *grown = bp__realloc(graph->outputs, ((size_t)graph->output_count + 1) * sizeof *grown);
+    char *own = bp__strdup(name);
+    graph->outputs = grown ? grown : graph->outputs;
+    if (!grown || !own) {
+        bp__free(own);
+        return fail_graph(sizeof *grown);
+    }
+    graph->outputs[graph->output_count++] = (bp__output){own, value};
+    return BP_OK;
+}
+
+/* ---- Descriptions ---- */
+
+bp_status bp_graph_shape(const bp_graph *graph, bp_value value, bp_dtype *dtype, int *ndim, int64_t *shape) {
+    if (!graph || !dtype || !ndim || !shape) {
+        return bp__fail(BP_E_ARGUMENT, "bp_graph_shape: graph, dtype, ndim and shape must not be NULL");
+    }
+    BP__TRY(bp__graph_check_value(graph, value));
+    const bp__graph_value *v = bp__value_at(graph, value);
+    *dtype = v->dtype;
+    *ndim = v->ndim;
+    memcpy(shape, v->shape, (size_t)v->ndim * sizeof *shape);
+    return BP_OK;
+}
+
+static int describe_port(const bp_graph *graph, bp_value value, const char *name, bp_graph_port *port) {
+    if (!bp__struct_usable(port)) {
+        return 0;
+    }
+    const bp__graph_value *v = bp__value_at(graph, value);
+    bp_graph_port own;
+    memset(&own, 0, sizeof own); /* padding too: the whole struct is copied to the caller */
+    own.name = name;
+    own.value = value;
+    own.dtype = v->dtype;
+    own.ndim = v->ndim;
+    own.shape = v->shape;
+    bp__struct_write(port, &own, sizeof own);
+    return 1;
+}
+
+int bp_graph_input_at(const bp_graph *graph, int index, bp_graph_port *port) {
+    if (!graph || index < 0 || index >= graph->input_count) {
+        return 0;
+    }
+    const bp_value value = graph->inputs[index];
+    return describe_port(graph, value, graph->values[value].name, port);
+}
+
+int bp_graph_output_at(const bp_graph *graph, int index, bp_graph_port *port) {
+    if (!graph || index < 0 || index >= graph->output_count) {
+        return 0;
+    }
+    return describe_port(graph, graph->outputs[index].value, graph->outputs[index].name, port);
+}

@@ -1,0 +1,229 @@
+/* graph.h - declarations shared by the files of src/graph: values, nodes, and what a run makes of them.
+ *
+ * No file here names an operation: a node is what the description of its call (ops/call.h) says. node.c adds nodes,
+ * field.c reads and writes their fields, view.c adds views. lower.c decides where each value is and which steps a run
+ * has; run.c runs the steps one by one. */
+#ifndef BP_GRAPH_GRAPH_H
+#define BP_GRAPH_GRAPH_H
+
+#include "backplane/graph.h"
+#include "dispatch/program.h"
+#include "ops/call.h"
+
+/* ---- The graph ---- */
+
+typedef enum bp__value_kind { BP__VALUE_INPUT, BP__VALUE_CONSTANT, BP__VALUE_NODE, BP__VALUE_VIEW } bp__value_kind;
+typedef enum bp__view_kind { BP__RESHAPE, BP__PERMUTE, BP__SLICE, BP__EXPAND, BP__VIEW_KINDS } bp__view_kind;
+extern const char *const bp__view_names[BP__VIEW_KINDS];
+
+typedef struct bp__graph_value {
+    bp__value_kind kind;
+    bp_dtype dtype;
+    int ndim;
+    int64_t *shape;
+    char *name;  /* of an input or constant; NULL: none */
+    int from;    /* the number of the input; the node; the value that a view is of */
+    int operand; /* of the node's pass */
+    /* A constant. */
+    char *data;  /* the first element */
+    void *block; /* its own memory; NULL: borrowed */
+    int64_t *strides;
+    /* A view; its shape is the last argument of RESHAPE and EXPAND. */
+    bp__view_kind view;
+    int64_t slice[4]; /* axis, first index, step */
+    int *axes;
+} bp__graph_value;
+
+typedef struct bp__node {
+    const bp_call *call;
+    const bp__pass *pass;
+    void *arguments;                     /* the call's struct, without its tensors */
+    bp_value operand[BP__MOST_OPERANDS]; /* inputs and outputs of the pass; 0: absent, or the list */
+    bp_value *list;                      /* of the operand that is a list */
+    int list_count;
+    bp_value first; /* of its values */
+} bp__node;
+
+typedef struct bp__output {
+    char *name;
+    bp_value value;
+} bp__output;
+
+struct bp_graph {
+    atomic_int references; /* the program, and each plan */
+    bool finished;
+    int value_count, value_capacity, node_count, node_capacity, input_count, output_count;
+    bp__graph_value *values; /* value 0 is none */
+    bp__node *nodes;
+    bp_value *inputs;
+    bp__output *outputs;
+};
+
+static inline bp__graph_value *bp__value_at(const bp_graph *graph, bp_value value) {
+    return &graph->values[value];
+}
+static inline bool bp__graph_has(const bp_graph *graph, bp_value value) {
+    return value > 0 && value <= graph->value_count;
+}
+int64_t bp__value_elements(const bp__graph_value *value);
+static inline int64_t bp__value_bytes(const bp__graph_value *value) {
+    return bp__value_elements(value) * (int64_t)bp_dtype_size(value->dtype);
+}
+
+/* Refuses a graph that cannot be changed. */
+bp_status bp__graph_check_open(const bp_graph *graph);
+/* Refuses a graph that is not finished. */
+bp_status bp__graph_check_finished(const bp_graph *graph, const char *function);
+bp_status bp__graph_check_value(const bp_graph *graph, bp_value value);
+
+/* Adds a value of this type and shape, which are checked. */
+bp_status bp__value_add(bp_graph *graph, bp__value_kind kind, bp_dtype dtype, int ndim, const int64_t *shape,
+                        bp_value *value);
+/* Removes the values from `first` on, which were added last. */
+void bp__values_drop(bp_graph *graph, bp_value first);
+void bp__graph_unref(bp_graph *graph);
+
+/* Returns the input or constant with a name; 0 if there is none. */
+bp_value bp__value_named(const bp_graph *graph, const char *name, size_t length);
+bool bp__graph_name_good(const char *name);
+
+/* Adds to the thread's last error which node it is about. Returns the status. */
+bp_status bp__graph_fail_at(const bp_graph *graph, int node, bp_status status);
+bp_status bp__graph_fail_in(const char *call, int node, bp_status status);
+
+/* Adds a slice: axis, first index, number of elements, step. (view.c) */
+bp_status bp__slice_add(bp_graph *graph, bp_value value, const int64_t numbers[4], bp_value *view);
+
+/* ---- Text that is read (reader.c) ---- */
+
+typedef struct bp__reader {
+    const char *at, *end;
+    int line; /* 0: the text has no lines */
+} bp__reader;
+
+bp_status bp__reader_fail(const bp__reader *reader, const char *format, ...) BP_PRINTF(2, 3);
+void bp__reader_skip(bp__reader *reader);                   /* spaces */
+bool bp__reader_take(bp__reader *reader, const char *mark); /* skips spaces and the mark, if it is there */
+bool bp__reader_done(bp__reader *reader);
+bool bp__reader_name(bp__reader *reader, const char **name, size_t *length);
+bool bp__reader_whole(bp__reader *reader, int64_t *number); /* false: none, or it does not fit */
+bool bp__reader_real(bp__reader *reader, double *number);
+/* Reads "[1, 2]". *numbers is NULL, or must be freed. */
+bp_status bp__reader_list(bp__reader *reader, int *count, int64_t **numbers);
+bp_status bp__reader_text(bp__reader *reader, char **text); /* "..." with \" and \\; to be freed */
+
+/* ---- Fields (field.c) ---- */
+
+/* A node while it is made. */
+typedef struct bp__making {
+    bp_graph *graph;
+    bp__node node;
+    uint64_t given;                                                   /* a bit for each field */
+    bool counted;                                                     /* the number of elements of lists is given */
+    bp_value named[BP__MOST_OPERANDS * 2];                            /* operands that were given by name, by field */
+    bp_value (*find)(void *context, const char *name, size_t length); /* a value by its name */
+    void *context;
+} bp__making;
+
+bp_status bp__fields_begin(bp__making *making, const bp_call *call); /* usual values */
+/* Sets the fields that are not given, and that the pass decides. */
+void bp__fields_settle(const bp__making *making);
+/* Reads one "name=value", after the name and the mark. */
+bp_status bp__field_read(bp__making *making, bp__reader *reader, const char *name, size_t length);
+void bp__fields_free(const bp__node *node);
+/* Writes the fields that have no usual value, as bp__field_read() takes them, each after ", ". */
+void bp__fields_write(const bp__node *node, bp__text *text);
+
+/* ---- Nodes (node.c) ---- */
+
+/* Adds the node, whose fields were read. Takes ownership of them. */
+bp_status bp__node_add(bp__making *making, int operand_count, const bp_value *operands, int output_count,
+                       bp_value *const *outputs);
+
+/* The arguments of a node's call. */
+typedef struct bp__bound {
+    bp__call_arguments arguments;
+    DLTensor tensor[BP__MOST_OPERANDS];
+    DLTensor *listed;
+    const DLTensor **list; /* NULL: there is no list */
+} bp__bound;
+
+/* Writes the tensor of a value. */
+typedef void (*bp__locate)(const void *context, bp_value value, DLTensor *tensor);
+
+/* Fills the arguments; bp__unbind() frees them. Absent operands are NULL. */
+bp_status bp__bind(bp__bound *bound, const bp__node *node, bp__locate locate, const void *context);
+void bp__unbind(const bp__bound *bound);
+
+/* ---- Lowering (lower.c) ---- */
+
+/* The place of a value in a run. */
+typedef struct bp__located {
+    bp__place place;
+    int64_t *strides;
+    int block; /* of the workspace; -1: it is elsewhere */
+} bp__located;
+
+/* A node's call; or the copy of a value to an output, or of what a reshaped value is of to the value. */
+typedef struct bp__step {
+    int node; /* -1: a copy */
+    bp_value value;
+    int output; /* -1: none */
+    int ends;   /* the first of the blocks that are not used after the step; -1: none */
+} bp__step;
+
+/* A part of the workspace: the steps between which it is used, both included. They are in the order of `first`. */
+typedef struct bp__use {
+    int64_t bytes, offset;
+    int first, last;
+    int next;     /* that is not used after the same step; -1: none */
+    char *memory; /* of a run that takes each block on its own */
+} bp__use;
+
+typedef struct bp__lowered {
+    const bp_graph *graph;
+    bp_value *same; /* of each value: an equal one, mostly itself */
+    char **folded;  /* of each value: its elements, if it was computed before; else NULL */
+    bool *live;     /* of each value: something needs it */
+    bp__located *at;
+    int *direct; /* of each value: the output into which it is computed; -1: none */
+    bp__step *steps;
+    bp__use *uses;
+    int step_count, use_count;
+    int64_t *strides; /* memory */
+    void *memory;
+} bp__lowered;
+
+/* Allocates, and makes each value its own. */
+bp_status bp__lower_begin(bp__lowered *lowered, const bp_graph *graph);
+/* Finds places and steps for tensors of these layouts. */
+void bp__lower(bp__lowered *lowered, const DLTensor *const *inputs, const DLTensor *const *outputs);
+void bp__lower_free(const bp__lowered *lowered);
+/* Marks the values that the outputs need. */
+void bp__lower_mark(bp__lowered *lowered);
+
+/* Returns the tensor of a value, without its address. */
+DLTensor bp__located_tensor(const bp__lowered *lowered, bp_value value);
+
+/* The tensors of a copy, without their addresses. */
+typedef struct bp__copy {
+    DLTensor from, to;
+    bp__place from_place, to_place;
+    int64_t strides[BP_MAX_NDIM]; /* of `to` */
+} bp__copy;
+void bp__step_copy(const bp__lowered *lowered, const bp__step *step, const DLTensor *const *outputs, bp__copy *copy);
+
+/* Removes the optional outputs of a node that nothing needs from its arguments. */
+void bp__bound_leave_out(bp__bound *bound, const bp__lowered *lowered, const bp__node *node);
+
+/* ---- Runs (run.c) ---- */
+
+/* Refuses tensors that do not fit the graph's inputs and outputs. */
+bp_status bp__graph_check_tensors(const bp_graph *graph, const DLTensor *const *inputs, const DLTensor *const *outputs,
+                                  bool data_optional);
+/* Refuses outputs that share memory with an input, a borrowed constant or another output. */
+bp_status bp__graph_check_overlap(const bp_graph *graph, const DLTensor *const *inputs, const DLTensor *const *outputs);
+/* Runs each node on its own. The tensors were checked. */
+bp_status bp__graph_run_eager(const bp_graph *graph, const DLTensor *const *inputs, const DLTensor *const *outputs);
+
+#endif

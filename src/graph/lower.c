@@ -1,0 +1,367 @@
+/* lower.c - decides where each value of a graph is in a run, and which steps the run has.
+ *
+ * A value that a node writes is row-major in a block of the workspace, or in the tensor of the output that it is. Views
+ * are strides; a reshaped value without strides is a copy. The decisions depend on nothing but the graph and the
+ * layouts of the tensors, so that each way to run a graph makes the same calls. */
+#include "graph/graph.h"
+
+#include "tensor/internal.h"
+
+#include <string.h>
+
+/* ---- Memory ---- */
+
+static bp_status fail_lowering(size_t size) {
+    return bp__fail_memory(size, "the plan of a graph");
+}
+
+/* Returns the number of strides that the values have together. */
+static size_t count_strides(const bp_graph *graph) {
+    size_t count = 0;
+    for (bp_value v = 1; v <= graph->value_count; v++) {
+        count += (size_t)graph->values[v].ndim;
+    }
+    return count;
+}
+
+/* One block for all arrays, the ones with the largest elements first. */
+bp_status bp__lower_begin(bp__lowered *l, const bp_graph *graph) {
+    const size_t values = (size_t)graph->value_count + 1, strides = count_strides(graph);
+    const size_t steps = (size_t)graph->node_count + values + (size_t)graph->output_count;
+    const size_t size =
+        values * (sizeof *l->at + sizeof *l->folded + sizeof *l->same + sizeof *l->direct + sizeof *l->live) +
+        values * sizeof *l->uses + strides * sizeof *l->strides + steps * sizeof *l->steps;
+    *l = (bp__lowered){.graph = graph, .memory = bp__alloc_zero(1, size)};
+    if (!l->memory) {
+        return fail_lowering(size);
+    }
+    l->at = l->memory;
+    l->uses = (bp__use *)(l->at + values);
+    l->folded = (char **)(l->uses + values);
+    l->strides = (int64_t *)(void *)(l->folded + values);
+    l->steps = (bp__step *)(void *)(l->strides + strides);
+    l->same = (bp_value *)(void *)(l->steps + steps);
+    l->direct = l->same + values;
+    l->live = (bool *)(l->direct + values);
+    for (bp_value v = 0; v <= graph->value_count; v++) {
+        l->same[v] = v;
+    }
+    return BP_OK;
+}
+
+void bp__lower_free(const bp__lowered *l) {
+    bp__free(l->memory);
+}
+
+/* ---- What is needed ---- */
+
+static void need_value(bp__lowered *l, bp_value value) {
+    l->live[l->same[value]] = value != 0;
+}
+
+static void need_operands(bp__lowered *l, const bp__node *node) {
+    for (int i = 0; i < node->pass->info.input_count; i++) {
+        need_value(l, node->operand[i]);
+    }
+    for (int i = 0; i < node->list_count; i++) {
+        need_value(l, node->list[i]);
+    }
+}
+
+/* A value comes after all that it is made of. */
+void bp__lower_mark(bp__lowered *l) {
+    const bp_graph *graph = l->graph;
+    memset(l->live, 0, (size_t)graph->value_count + 1);
+    for (int k = 0; k < graph->output_count; k++) {
+        need_value(l, graph->outputs[k].value);
+    }
+    for (bp_value v = graph->value_count; v > 0; v--) {
+        const bp__graph_value *value = &graph->values[v];
+        if (!l->live[v] || l->folded[v]) {
+            continue;
+        }
+        if (value->kind == BP__VALUE_VIEW) {
+            need_value(l, value->from);
+        } else if (value->kind == BP__VALUE_NODE) {
+            need_operands(l, &graph->nodes[value->from]);
+        }
+    }
+}
+
+/* ---- Blocks ---- */
+
+static void use_block(bp__lowered *l, const bp__located *at) {
+    if (at->block >= 0) {
+        l->uses[at->block].last = l->step_count;
+    }
+}
+
+static void take_block(bp__lowered *l, bp__located *at, int64_t bytes) {
+    at->block = l->use_count;
+    at->place = (bp__place){.home = BP__AT_WORK};
+    l->uses[l->use_count++] = (bp__use){.bytes = bytes, .first = l->step_count, .last = l->step_count};
+}
+
+static void set_compact(const bp__graph_value *value, int64_t *strides) {
+    int64_t step = 1;
+    for (int d = value->ndim - 1; d >= 0; d--) {
+        strides[d] = step;
+        step *= value->shape[d] > 0 ? value->shape[d] : 1;
+    }
+}
+
+/* ---- Values ---- */
+
+static void locate_input(const bp__graph_value *value, bp__located *at, const DLTensor *tensor) {
+    at->place = (bp__place){.home = BP__AT_OPERAND, .operand = value->from};
+    bp__tensor_strides(tensor, at->strides);
+}
+
+static void locate_constant(const bp__graph_value *value, bp__located *at) {
+    at->place = (bp__place){.home = BP__AT_CONSTANT, .constant = value->data};
+    memcpy(at->strides, value->strides, (size_t)value->ndim * sizeof *at->strides);
+}
+
+/* Finds strides for the elements of `from` in another shape. A dimension of the new shape takes its elements from a
+ * group of old ones that lie one after another. Returns false if there are none. */
+static bool view_reshaped(const bp__graph_value *from, const int64_t *strides, const bp__graph_value *to,
+                          int64_t *result) {
+    int64_t size[BP_MAX_NDIM], stride[BP_MAX_NDIM];
+    int count = 0, of = 0;
+    if (bp__value_elements(to) == 0) {
+        set_compact(to, result);
+        return true;
+    }
+    for (int d = 0; d < from->ndim; d++) {
+        if (from->shape[d] == 1) {
+            continue;
+        }
+        if (count > 0 && stride[count - 1] == strides[d] * from->shape[d]) {
+            size[count - 1] *= from->shape[d];
+            stride[count - 1] = strides[d];
+        } else {
+            size[count] = from->shape[d];
+            stride[count++] = strides[d];
+        }
+    }
+    int64_t left = count > 0 ? size[0] : 1;
+    for (int d = 0; d < to->ndim; d++) {
+        result[d] = 1;
+        if (to->shape[d] == 1) {
+            continue;
+        }
+        if (left == 1 && of + 1 < count) {
+            left = size[++of];
+        }
+        if (left % to->shape[d] != 0) {
+            return false;
+        }
+        left /= to->shape[d];
+        result[d] = left * stride[of];
+    }
+    return true;
+}
+
+static void add_step(bp__lowered *l, int node, bp_value value, int output) {
+    l->steps[l->step_count++] = (bp__step){node, value, output, -1};
+}
+
+static void locate_reshaped(bp__lowered *l, bp_value v) {
+    const bp__graph_value *value = &l->graph->values[v];
+    const bp_value of = l->same[value->from];
+    const bp__graph_value *from = &l->graph->values[of];
+    bp__located *at = &l->at[v];
+    const bp__located *source = &l->at[of];
+    if (view_reshaped(from, source->strides, value, at->strides)) {
+        at->place = source->place;
+        at->block = source->block;
+        return;
+    }
+    take_block(l, at, bp__value_bytes(value));
+    use_block(l, source);
+    set_compact(value, at->strides);
+    add_step(l, -1, v, -1);
+}
+
+static void locate_view(bp__lowered *l, bp_value v) {
+    const bp__graph_value *value = &l->graph->values[v];
+    const bp_value of = l->same[value->from];
+    const bp__graph_value *from = &l->graph->values[of];
+    bp__located *at = &l->at[v];
+    const bp__located *source = &l->at[of];
+    if (value->view == BP__RESHAPE) {
+        locate_reshaped(l, v);
+        return;
+    }
+    at->place = source->place;
+    at->block = source->block;
+    const int added = value->view == BP__EXPAND ? value->ndim - from->ndim : 0;
+    for (int d = 0; d < value->ndim; d++) {
+        const int old = value->view == BP__PERMUTE ? value->axes[d] : d - added;
+        const bool repeats = value->view == BP__EXPAND && (old < 0 || from->shape[old] != value->shape[d]);
+        at->strides[d] = repeats ? 0 : source->strides[old];
+    }
+    if (value->view == BP__SLICE) {
+        const int64_t axis = value->slice[0], step = source->strides[axis];
+        at->place.offset += value->slice[1] * step * (int64_t)bp_dtype_size(value->dtype);
+        at->strides[axis] = value->slice[2] * step;
+    }
+}
+
+/* ---- Nodes ---- */
+
+static bool writes_nothing(const bp__lowered *l, const bp__node *node) {
+    for (int i = node->pass->info.input_count; i < node->pass->info.operand_count; i++) {
+        if (node->operand[i] && bp__value_bytes(&l->graph->values[node->operand[i]]) > 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void use_operands(bp__lowered *l, const bp__node *node) {
+    for (int i = 0; i < node->pass->info.input_count; i++) {
+        if (node->operand[i]) {
+            use_block(l, &l->at[l->same[node->operand[i]]]);
+        }
+    }
+    for (int i = 0; i < node->list_count; i++) {
+        use_block(l, &l->at[l->same[node->list[i]]]);
+    }
+}
+
+/* Places what the node writes; the optional outputs that nothing needs have no place. */
+static void locate_results(bp__lowered *l, const bp__node *node, const DLTensor *const *outputs) {
+    for (int i = node->pass->info.input_count; i < node->pass->info.operand_count; i++) {
+        const bp_value v = node->operand[i];
+        if (!v || (!l->live[v] && !node->pass->operand[i].info.required)) {
+            continue;
+        }
+        bp__located *at = &l->at[v];
+        if (l->direct[v] >= 0) {
+            at->place = (bp__place){.home = BP__AT_OPERAND, .operand = l->graph->input_count + l->direct[v]};
+            bp__tensor_strides(outputs[l->direct[v]], at->strides);
+        } else {
+            take_block(l, at, bp__value_bytes(&l->graph->values[v]));
+            set_compact(&l->graph->values[v], at->strides);
+        }
+    }
+}
+
+static bool node_is_live(const bp__lowered *l, const bp__node *node) {
+    bool live = false;
+    for (int i = node->pass->info.input_count; i < node->pass->info.operand_count; i++) {
+        live |= node->operand[i] && l->live[node->operand[i]] && !l->folded[node->operand[i]];
+    }
+    return live;
+}
+
+static void lower_node(bp__lowered *l, int number, const DLTensor *const *outputs) {
+    const bp__node *node = &l->graph->nodes[number];
+    if (!node_is_live(l, node)) {
+        return;
+    }
+    locate_results(l, node, outputs);
+    if (!writes_nothing(l, node)) {
+        use_operands(l, node);
+        add_step(l, number, node->first, -1);
+    }
+}
+
+/* Folded values are compact constants. */
+static void lower_value(bp__lowered *l, bp_value v, const DLTensor *const *inputs, const DLTensor *const *outputs) {
+    const bp__graph_value *value = &l->graph->values[v];
+    bp__located *at = &l->at[v];
+    if (l->folded[v]) {
+        at->place = (bp__place){.home = BP__AT_CONSTANT, .constant = l->folded[v]};
+        set_compact(value, at->strides);
+    } else if (value->kind == BP__VALUE_NODE && l->graph->nodes[value->from].first == v) {
+        lower_node(l, value->from, outputs);
+    } else if (value->kind == BP__VALUE_INPUT) {
+        locate_input(value, at, inputs[value->from]);
+    } else if (value->kind == BP__VALUE_CONSTANT) {
+        locate_constant(value, at);
+    } else if (value->kind == BP__VALUE_VIEW && l->live[v]) {
+        locate_view(l, v);
+    }
+}
+
+/* Chooses the values that are computed into the tensors of outputs: the first output of each value that a node writes.
+ */
+static void choose_direct(bp__lowered *l) {
+    const bp_graph *graph = l->graph;
+    for (bp_value v = 0; v <= graph->value_count; v++) {
+        l->direct[v] = -1;
+    }
+    for (int k = 0; k < graph->output_count; k++) {
+        const bp_value v = l->same[graph->outputs[k].value];
+        if (graph->values[v].kind == BP__VALUE_NODE && !l->folded[v] && l->direct[v] < 0) {
+            l->direct[v] = k;
+        }
+    }
+}
+
+static void copy_outputs(bp__lowered *l) {
+    for (int k = 0; k < l->graph->output_count; k++) {
+        const bp_value v = l->same[l->graph->outputs[k].value];
+        if (l->direct[v] != k && bp__value_bytes(&l->graph->values[v]) > 0) {
+            use_block(l, &l->at[v]);
+            add_step(l, -1, v, k);
+        }
+    }
+}
+
+/* Chains the blocks that end with each step. A block that no step writes is never used. */
+static void chain_ends(bp__lowered *l) {
+    for (int i = 0; i < l->use_count; i++) {
+        bp__use *use = &l->uses[i];
+        use->next = use->last < l->step_count ? l->steps[use->last].ends : -1;
+        if (use->last < l->step_count) {
+            l->steps[use->last].ends = i;
+        }
+    }
+}
+
+void bp__lower(bp__lowered *l, const DLTensor *const *inputs, const DLTensor *const *outputs) {
+    int64_t *strides = l->strides;
+    bp__lower_mark(l);
+    choose_direct(l);
+    for (bp_value v = 1; v <= l->graph->value_count; v++) {
+        l->at[v] = (bp__located){.strides = strides, .block = -1};
+        strides += l->graph->values[v].ndim;
+    }
+    for (bp_value v = 1; v <= l->graph->value_count; v++) {
+        lower_value(l, v, inputs, outputs);
+    }
+    copy_outputs(l);
+    chain_ends(l);
+}
+
+/* ---- Tensors of steps ---- */
+
+DLTensor bp__located_tensor(const bp__lowered *l, bp_value value) {
+    const bp__graph_value *v = &l->graph->values[value];
+    return (DLTensor){.device = {kDLCPU, 0},
+                      .ndim = v->ndim,
+                      .dtype = bp_dtype_to_dlpack(v->dtype),
+                      .shape = v->shape,
+                      .strides = l->at[value].strides};
+}
+
+void bp__step_copy(const bp__lowered *l, const bp__step *step, const DLTensor *const *outputs, bp__copy *copy) {
+    const bp__located *at = &l->at[step->value];
+    if (step->output >= 0) {
+        copy->from = copy->to = bp__located_tensor(l, step->value);
+        bp__tensor_strides(outputs[step->output], copy->strides);
+        copy->to.strides = copy->strides;
+        copy->from_place = at->place;
+        copy->to_place = (bp__place){.home = BP__AT_OPERAND, .operand = l->graph->input_count + step->output};
+        return;
+    }
+    const bp_value of = l->same[l->graph->values[step->value].from];
+    copy->from = copy->to = bp__located_tensor(l, of);
+    set_compact(&l->graph->values[of], copy->strides);
+    copy->to.strides = copy->strides;
+    copy->from_place = l->at[of].place;
+    copy->to_place = at->place;
+}
