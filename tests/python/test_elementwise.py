@@ -167,6 +167,9 @@ def test_where_with_numbers():
     assert ew.where(x > 0, np.float64(1), x.astype("f4")).dtype == np.where(x > 0, np.float64(1), x).dtype
     np.testing.assert_array_equal(ew.where([True, False], [1, 2], [3, 4]), [1, 4])
     assert bp.explain(ew.where, x > 0, x, x).chosen.library == "native"
+    own = bp.from_dlpack(np.array([1.0, 2.0]))
+    assert isinstance(ew.where([True, False], own, 0.0), bp.Tensor) and isinstance(ew.where([True, False], 0, own), bp.Tensor)
+    assert isinstance(ew.where(bp.from_dlpack(np.array([True, False])), [1.0, 2.0], 0.0), np.ndarray)
 
 
 def test_indices():
