@@ -39,7 +39,7 @@ def run(
         return result
 
 
-_OF_INTEGERS = ("negative", "abs", "relu", "floor", "ceil", "round", "trunc", "sign", "logical_not")
+_OF_INTEGERS = ("negative", "abs", "relu", "floor", "ceil", "round", "trunc", "sign", "logical_not", "bitwise_invert")
 """The functions of one element that integers have."""
 
 
@@ -106,7 +106,7 @@ def pair(kind: str, x1: Any, x2: Any) -> Tuple[Any, ...]:
     """Returns arrays of one type, by NumPy's rules. A number takes the type of the array that it meets."""
     if _is_numpy(x1) and _is_numpy(x2) and x1.dtype == x2.dtype and x1.dtype.kind == "f":
         return x1, x2
-    divides = kind == "divide"
+    divides = kind in ("divide", "atan2")
     first, second = _scalar_next_to(x1, x2), _scalar_next_to(x2, x1)
     if first is not None:
         x1, x2 = _meet(first, x2, divides)
