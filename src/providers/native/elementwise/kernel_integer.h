@@ -1,5 +1,5 @@
 /* kernel_integer.h - template: functions of elements of one integer type, modulo 2 to the number of its bits.
- * Parameters: TYPE (its suffix), INTEGER, UNSIGNED and NAME(x). */
+ * Parameters, which it undefines: TYPE (its suffix), INTEGER and UNSIGNED; and NAME(x). */
 #define UNARY(name, result)                                                                                            \
     VECTORIZED static void NAME(run_##name)(int64_t n, const void *of_x, void *of_y) {                                 \
         const INTEGER *x = of_x;                                                                                       \
@@ -39,3 +39,7 @@ BINARY(logical_and, (a[i] != 0) & (b[i] != 0))
 BINARY(logical_or, (a[i] != 0) | (b[i] != 0))
 BINARY(logical_xor, (a[i] != 0) ^ (b[i] != 0))
 #undef BINARY
+
+#undef TYPE
+#undef INTEGER
+#undef UNSIGNED

@@ -30,21 +30,6 @@
 #include "kernel_function.h"
 
 #include "kernel_number.h"
-#undef TYPE
-#undef REAL
-#undef VECTOR
-#undef WORD
-#undef MANTISSA
-#undef BIAS
-#undef FINITE
-#undef NEAR
-#undef EXP_OVERFLOWS
-#undef EXPM1_IS_LESS_1
-#undef ERF_IS_1
-#undef SIN_TERMS
-#undef COS_TERMS
-#undef ERF_TERMS
-#undef QUARTER
 
 #define TYPE f64
 #define REAL double
@@ -71,35 +56,16 @@
 #include "kernel_function.h"
 
 #include "kernel_number.h"
-#undef TYPE
-#undef REAL
-#undef VECTOR
-#undef WORD
-#undef MANTISSA
-#undef BIAS
-#undef FINITE
-#undef NEAR
-#undef EXP_OVERFLOWS
-#undef EXPM1_IS_LESS_1
-#undef ERF_IS_1
-#undef SIN_TERMS
-#undef COS_TERMS
-#undef ERF_TERMS
-#undef QUARTER
 
 #define TYPE i32
 #define INTEGER int32_t
 #define UNSIGNED uint32_t
 #include "kernel_integer.h"
-#undef TYPE
-#undef INTEGER
-#undef UNSIGNED
 
 #define TYPE i64
 #define INTEGER int64_t
 #define UNSIGNED uint64_t
 #include "kernel_integer.h"
-#undef TYPE
 
 #define WRITES(domain)                                                                                                 \
     {                                                                                                                  \
