@@ -119,8 +119,8 @@ BP_API bp_status bp_device_load(const char *json, int32_t *place);
 
 /* ---- The runtime's own objects ----
  *
- * A device has one context of its runtime: on OpenCL a cl_context. All memory, queues and events of the device belong
- * to it. */
+ * A device has one context of its runtime: on OpenCL a cl_context, on CUDA a CUcontext, which is the device's primary
+ * one unless the program gives another. All memory, queues and events of the device belong to it. */
 
 /* Makes the program's own context the context of the device, which no call has used yet. The program keeps it alive
  * until bp_reset(). Errors: BP_E_BUSY (the device has another context already), BP_E_DEVICE, BP_E_ARGUMENT (it does not
@@ -145,10 +145,11 @@ typedef struct bp_event bp_event;
  * queues), BP_E_ARGUMENT, BP_E_NO_MEMORY. */
 BP_API bp_status bp_queue_new(bp_queue **queue, int32_t place, uint32_t flags);
 
-/* Makes the program's own queue usable: on OpenCL a cl_command_queue of the device's context
- * (bp_device_context). NULL is the queue with the handle 0, on runtimes that have one, such as CUDA's default stream.
- * The program keeps it alive until
- * the release, and sees our commands in its order. Wrapping it again returns the same object with a further reference.
+/* Makes the program's own queue usable: on OpenCL a cl_command_queue of the device's context (bp_device_context), on
+ * CUDA a CUstream. NULL is the queue with the handle 0, on runtimes that have one, such as CUDA's default stream.
+ * CU_STREAM_PER_THREAD is a queue of the calling thread: commands of other threads on it fail with BP_E_ARGUMENT, and
+ * they may wait for it. The program keeps the queue alive until the release, and sees our commands in its order.
+ * Wrapping it again returns the same object with a further reference.
  * Work that the program itself enqueues is not tracked: wait for it before memory is freed that it uses. Errors:
  * BP_E_DEVICE; BP_E_UNSUPPORTED (a queue that may change the order of commands); BP_E_ARGUMENT. */
 BP_API bp_status bp_queue_wrap(bp_queue **queue, int32_t place, void *native);
@@ -173,7 +174,8 @@ BP_API bp_status bp_device_wait(int32_t place);
 /* Returns the first failure since the last wait that is known by now, without waiting; BP_OK if there is none. */
 BP_API bp_status bp_queue_error(bp_queue *queue);
 
-/* Returns the runtime's own queue: a cl_command_queue. NULL for NULL. */
+/* Returns the runtime's own queue: a cl_command_queue, a CUstream. NULL for NULL, and for the queue with the handle 0.
+ */
 BP_API void *bp_queue_native(bp_queue *queue);
 BP_API int32_t bp_queue_place(const bp_queue *queue);
 
@@ -185,7 +187,8 @@ BP_API void bp_queue_release(bp_queue *queue);
 /* Sets *event to the end of the work that the queue has so far. Errors: BP_E_DEVICE, BP_E_ARGUMENT, BP_E_NO_MEMORY. */
 BP_API bp_status bp_event_record(bp_event **event, bp_queue *queue);
 
-/* Wraps the runtime's own event (a cl_event), and keeps a reference to it. */
+/* Wraps the runtime's own event: a cl_event, to which it keeps a reference, or a CUevent, which the program keeps alive
+ * until the release. */
 BP_API bp_status bp_event_wrap(bp_event **event, int32_t place, void *native);
 
 /* Makes the commands that the queue gets from now on wait for the event. The calling thread does not wait, unless the

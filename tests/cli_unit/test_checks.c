@@ -212,7 +212,9 @@ static double next_random(void) {
 static void fill_integers(npy_array *array, bool indices) {
     for (int64_t i = 0; i < array->header.count; i++) {
         const double x = next_random();
-        if (array->header.dtype == BP_I64) {
+        if (array->header.dtype == BP_BOOL) {
+            ((uint8_t *)array->data)[i] = x > 0;
+        } else if (array->header.dtype == BP_I64) {
             ((int64_t *)array->data)[i] = indices ? (int64_t)(fabs(x) * 2.99) : (int64_t)(x * 9e18);
         } else {
             ((int32_t *)array->data)[i] = indices ? (int32_t)(fabs(x) * 2.99) : (int32_t)(x * 2e9);
@@ -222,14 +224,8 @@ static void fill_integers(npy_array *array, bool indices) {
 
 static void fill(npy_array *array, char kind) {
     const npy_header *h = &array->header;
-    if (h->dtype == BP_I32 || h->dtype == BP_I64) {
+    if (h->dtype == BP_I32 || h->dtype == BP_I64 || h->dtype == BP_BOOL) {
         fill_integers(array, kind == 'I');
-        return;
-    }
-    for (int64_t i = 0; kind == 'B' && i < h->count; i++) {
-        ((uint8_t *)array->data)[i] = i % 3 == 0;
-    }
-    if (kind == 'B') {
         return;
     }
     int64_t n = h->ndim ? h->shape[h->ndim - 1] : 1;

@@ -22,14 +22,14 @@ static void a_child_may_use_listed_devices(void **state) {
 }
 
 static int use_in_child(DLManagedTensorVersioned *tensor, DLManagedTensorVersioned *pinned, bp_queue *queue,
-                        bp_event *event, bp_graph *graph) {
+                        bp_event *event, bp_queue_graph *graph) {
     int64_t count = COUNT;
     DLManagedTensorVersioned *fresh = NULL;
     bp_status answers[] = {
         bp_tensor_empty_on(&fresh, cuda_place(0), BP_U8, 1, &count, NULL),
         bp_queue_wait(queue),
         bp_event_sync(event, -1),
-        bp_graph_launch(graph, queue),
+        bp_queue_graph_launch(graph, queue),
         bp_copy(&pinned->dl_tensor, &tensor->dl_tensor, queue),
     };
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
@@ -40,7 +40,7 @@ static int use_in_child(DLManagedTensorVersioned *tensor, DLManagedTensorVersion
     free_tensor(tensor);
     free_tensor(pinned);
     bp_event_release(event);
-    bp_graph_release(graph);
+    bp_queue_graph_release(graph);
     bp_queue_release(queue);
     return bp_reset() == BP_OK && the_double()->violations == 0 ? 0 : 1; /* no call has reached the driver */
 }
@@ -50,7 +50,7 @@ static void a_child_calls_no_driver_of_its_parent(void **state) {
     DLManagedTensorVersioned *tensor = cuda_bytes(0, COUNT, 1), *pinned;
     bp_queue *queue = cuda_queue(0);
     bp_event *event;
-    bp_graph *graph;
+    bp_queue_graph *graph;
     assert_ok(bp_tensor_pinned(&pinned, cuda_place(0), BP_U8, 1, &(int64_t){COUNT}));
     assert_ok(bp_queue_capture_begin(queue));
     assert_ok(bp_copy(&pinned->dl_tensor, &tensor->dl_tensor, queue));
@@ -67,7 +67,7 @@ static void a_child_calls_no_driver_of_its_parent(void **state) {
     free_tensor(tensor);
     free_tensor(pinned);
     bp_event_release(event);
-    bp_graph_release(graph);
+    bp_queue_graph_release(graph);
     bp_queue_release(queue);
 }
 

@@ -26,8 +26,8 @@ static void free_fixture(fixture *f) {
 }
 
 /* Captures the copies host -> one -> other. */
-static bp_graph *capture_copies(fixture *f) {
-    bp_graph *graph = NULL;
+static bp_queue_graph *capture_copies(fixture *f) {
+    bp_queue_graph *graph = NULL;
     assert_ok(bp_queue_capture_begin(f->queue));
     assert_ok(bp_copy(&f->one->dl_tensor, &f->pinned->dl_tensor, f->queue));
     assert_ok(bp_copy(&f->other->dl_tensor, &f->one->dl_tensor, f->queue));
@@ -38,15 +38,15 @@ static bp_graph *capture_copies(fixture *f) {
 static void launches_run_the_commands(void **state) {
     (void)state;
     fixture f = make_fixture();
-    bp_graph *graph = capture_copies(&f);
+    bp_queue_graph *graph = capture_copies(&f);
     expect_bytes(f.other, 0); /* nothing has run */
     for (uint8_t i = 6; i < 12; i++) {
         memset(f.pinned->dl_tensor.data, i, COUNT);
-        assert_ok(bp_graph_launch(graph, f.queue));
+        assert_ok(bp_queue_graph_launch(graph, f.queue));
         assert_ok(bp_queue_wait(f.queue));
         expect_bytes(f.other, i);
     }
-    bp_graph_release(graph);
+    bp_queue_graph_release(graph);
     free_fixture(&f);
 }
 
@@ -57,11 +57,11 @@ static void a_graph_may_be_released_while_it_runs(void **state) {
     bp_queue *second = cuda_queue(0);
     the_double()->longest_delay_us = 3000;
     for (int i = 0; i < 10; i++) {
-        bp_graph *graph = capture_copies(&f);
+        bp_queue_graph *graph = capture_copies(&f);
         the_double()->open_gate(false);
-        assert_ok(bp_graph_launch(graph, f.queue));
-        assert_ok(bp_graph_launch(graph, second));
-        bp_graph_release(graph);
+        assert_ok(bp_queue_graph_launch(graph, f.queue));
+        assert_ok(bp_queue_graph_launch(graph, second));
+        bp_queue_graph_release(graph);
         the_double()->open_gate(true);
         assert_ok(bp_queue_wait(second));
     }
@@ -74,7 +74,7 @@ static void strided_copies_are_captured(void **state) {
     (void)state;
     enum { ROWS = 40, COLUMNS = 50 };
     fixture f = make_fixture();
-    bp_graph *graph = NULL;
+    bp_queue_graph *graph = NULL;
     DLManagedTensorVersioned *matrix, *turned, *direct, *host;
     const int64_t shape[] = {ROWS, COLUMNS}, columns[] = {1, ROWS};
     assert_ok(bp_tensor_empty_on(&matrix, cuda_place(0), BP_F32, 2, shape, NULL));
@@ -90,7 +90,7 @@ static void strided_copies_are_captured(void **state) {
     assert_ok(bp_copy(&turned->dl_tensor, &matrix->dl_tensor, f.queue));
     assert_ok(bp_copy(&direct->dl_tensor, &host->dl_tensor, f.queue)); /* without a temporary block */
     assert_ok(bp_queue_capture_end(&graph, f.queue));
-    assert_ok(bp_graph_launch(graph, f.queue));
+    assert_ok(bp_queue_graph_launch(graph, f.queue));
     assert_ok(bp_queue_wait(f.queue));
     for (int which = 0; which < 2; which++) {
         read_bytes(back, which ? &direct->dl_tensor : &turned->dl_tensor, NULL);
@@ -98,7 +98,7 @@ static void strided_copies_are_captured(void **state) {
             assert_true(back[i] == (float)i);
         }
     }
-    bp_graph_release(graph);
+    bp_queue_graph_release(graph);
     free_tensor(matrix);
     free_tensor(turned);
     free_tensor(direct);
@@ -107,7 +107,7 @@ static void strided_copies_are_captured(void **state) {
 }
 
 static void *end_capture(void *opaque) {
-    bp_graph *graph = NULL;
+    bp_queue_graph *graph = NULL;
     assert_ok(bp_queue_capture_end(&graph, ((fixture *)opaque)->queue));
     return graph;
 }
@@ -122,10 +122,10 @@ static void a_capture_may_end_in_another_thread(void **state) {
     assert_int_equal(pthread_create(&thread, NULL, end_capture, &f), 0);
     pthread_join(thread, &graph);
     assert_non_null(graph);
-    assert_ok(bp_graph_launch(graph, f.queue));
+    assert_ok(bp_queue_graph_launch(graph, f.queue));
     assert_ok(bp_queue_wait(f.queue));
     expect_bytes(f.one, 5);
-    bp_graph_release(graph);
+    bp_queue_graph_release(graph);
     free_fixture(&f);
 }
 
@@ -191,7 +191,7 @@ static void a_capture_of_the_program_goes_on(void **state) {
 static void an_invalidated_capture_has_no_graph(void **state) {
     (void)state;
     fixture f = make_fixture();
-    bp_graph *graph = NULL;
+    bp_queue_graph *graph = NULL;
     program_context(0);
     assert_ok(bp_queue_capture_begin(f.queue));
     assert_int_equal(driver()->StreamSynchronize(bp_queue_native(f.queue)), BP__CU_STREAM_CAPTURE_UNSUPPORTED);

@@ -204,7 +204,7 @@ static outcome graphs_run(void) {
     int32_t place;
     DLManagedTensorVersioned *one, *two;
     bp_queue *queue;
-    bp_graph *graph = NULL;
+    bp_queue_graph *graph = NULL;
     NEEDS(open_device(&place));
     NEEDS(new_bytes(place, COUNT, 1, &one));
     NEEDS(new_bytes(place, COUNT, 0, &two));
@@ -213,8 +213,8 @@ static outcome graphs_run(void) {
     LIBRARY(bp_copy(&two->dl_tensor, &one->dl_tensor, queue));
     LIBRARY(bp_queue_capture_end(&graph, queue));
     NEEDS(expect_bytes(two, 0));
-    LIBRARY(bp_graph_launch(graph, queue));
-    bp_graph_release(graph);
+    LIBRARY(bp_queue_graph_launch(graph, queue));
+    bp_queue_graph_release(graph);
     LIBRARY(bp_queue_wait(queue));
     NEEDS(expect_bytes(two, 1));
     bp_queue_release(queue);

@@ -144,24 +144,10 @@ static void a_copy_has_the_type_of_its_output(void **state) {
     assert_int_equal(dtype, BP_F64);
 }
 
-static void elements_by_a_condition(void **state) {
-    static const uint8_t which[] = {1, 0, 1};
-    bp_view condition;
-    named_call n;
-    (void)state;
-    assert_int_equal(bp_view_init(&condition, (void *)(uintptr_t)which, BP_BOOL, 1, I64(3), NULL), BP_OK);
-    const DLTensor *chosen[] = {&condition.tensor, TENSOR(in[0], BP_F64, 2, 4, 3), TENSOR(in[1], BP_F64, 1, 1),
-                                TENSOR(out, BP_F64, 2, 4, 3)};
-    named_begin(&n, "where");
-    named_operands(&n, chosen);
-    clear();
-    assert_int_equal(bp_where_run(NULL, chosen[0], chosen[1], chosen[2], written(chosen[3])), BP_OK);
-    check(&n, chosen, 4);
-}
-
-static void elements_by_index(void **state) {
+static void elements_by_index_or_condition(void **state) {
     static int64_t indices[] = {2, 0, 1, 1};
-    bp_view at;
+    static uint8_t which[] = {1, 0, 1};
+    bp_view at, condition;
     named_call n;
     (void)state;
     assert_int_equal(bp_view_init(&at, indices, BP_I64, 2, I64(2, 2), NULL), BP_OK);
@@ -179,6 +165,14 @@ static void elements_by_index(void **state) {
     clear();
     assert_int_equal(bp_gather_run(NULL, gathered[0], gathered[1], 1, written(gathered[2])), BP_OK);
     check(&n, gathered, 3);
+    assert_int_equal(bp_view_init(&condition, which, BP_BOOL, 1, I64(3), NULL), BP_OK);
+    const DLTensor *chosen[] = {&condition.tensor, gathered[0], TENSOR(in[1], BP_F64, 1, 1),
+                                TENSOR(out, BP_F64, 2, 4, 3)};
+    named_begin(&n, "where");
+    named_operands(&n, chosen);
+    clear();
+    assert_int_equal(bp_where_run(NULL, chosen[0], chosen[1], chosen[2], written(chosen[3])), BP_OK);
+    check(&n, chosen, 4);
 }
 
 static void tensors_one_after_another(void **state) {
@@ -581,8 +575,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(single_elements),
         cmocka_unit_test(a_copy_has_the_type_of_its_output),
-        cmocka_unit_test(elements_by_a_condition),
-        cmocka_unit_test(elements_by_index),
+        cmocka_unit_test(elements_by_index_or_condition),
         cmocka_unit_test(tensors_one_after_another),
         cmocka_unit_test(reductions),
         cmocka_unit_test(softmax),
