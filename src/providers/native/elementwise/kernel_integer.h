@@ -1,5 +1,5 @@
 /* kernel_integer.h - template: functions of elements of one integer type, modulo 2 to the number of its bits.
- * Parameters: TYPE (its suffix), INTEGER, UNSIGNED and NAME(x). */
+ * Parameters, which it undefines: TYPE (its suffix), INTEGER and UNSIGNED; and NAME(x). */
 #define UNARY(name, result)                                                                                            \
     VECTORIZED static void NAME(run_##name)(int64_t n, const void *of_x, void *of_y) {                                 \
         const INTEGER *x = of_x;                                                                                       \
@@ -87,3 +87,7 @@ BINARY(bitwise_xor, a[i] ^ b[i])
 BINARY(bitwise_left_shift, NAME(left_shift)(a[i], b[i]))
 BINARY(bitwise_right_shift, NAME(right_shift)(a[i], b[i]))
 #undef BINARY
+
+#undef TYPE
+#undef INTEGER
+#undef UNSIGNED

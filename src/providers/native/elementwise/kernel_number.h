@@ -1,5 +1,5 @@
 /* kernel_number.h - template: functions of elements of one real type. Parameters: TYPE (its suffix), REAL, VECTOR and
- * NAME(x). Include it after kernel_function.h. */
+ * NAME(x). Include it after kernel_function.h, whose parameters it undefines. */
 typedef REAL NAME(number) __attribute__((may_alias));
 typedef REAL NAME(loose) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 
@@ -173,3 +173,20 @@ BINARY(atan2)
 #undef ALL
 #undef MASK
 #undef SIGN
+
+/* Parameters of this template and of kernel_function.h. */
+#undef TYPE
+#undef REAL
+#undef VECTOR
+#undef WORD
+#undef MANTISSA
+#undef BIAS
+#undef FINITE
+#undef NEAR
+#undef EXP_OVERFLOWS
+#undef EXPM1_IS_LESS_1
+#undef ERF_IS_1
+#undef SIN_TERMS
+#undef COS_TERMS
+#undef ERF_TERMS
+#undef QUARTER

@@ -189,3 +189,15 @@ INLINE VECTOR NAME(atan2)(VECTOR y, VECTOR x) {
 #undef SIGN
 #undef INTEGRAL
 #undef POLYNOMIAL
+
+/* Parameters that no other template has. */
+#undef HALF_BITS
+#undef LN2_HIGH
+#undef LN2_LOW
+#undef LOWEST
+#undef HIGHEST
+#undef ARTANH_TERMS
+#undef THIRD_LOW
+#undef ATAN_TERMS
+#undef PI_HIGH
+#undef PI_LOW

@@ -42,31 +42,6 @@
 #include "kernel_pair.h"
 
 #include "kernel_number.h"
-#undef TYPE
-#undef REAL
-#undef VECTOR
-#undef WORD
-#undef MANTISSA
-#undef BIAS
-#undef FINITE
-#undef NEAR
-#undef EXP_OVERFLOWS
-#undef EXPM1_IS_LESS_1
-#undef ERF_IS_1
-#undef SIN_TERMS
-#undef COS_TERMS
-#undef ERF_TERMS
-#undef QUARTER
-#undef HALF_BITS
-#undef LN2_HIGH
-#undef LN2_LOW
-#undef LOWEST
-#undef HIGHEST
-#undef ARTANH_TERMS
-#undef THIRD_LOW
-#undef ATAN_TERMS
-#undef PI_HIGH
-#undef PI_LOW
 
 #define TYPE f64
 #define REAL double
@@ -109,45 +84,16 @@
 #include "kernel_pair.h"
 
 #include "kernel_number.h"
-#undef TYPE
-#undef REAL
-#undef VECTOR
-#undef WORD
-#undef MANTISSA
-#undef BIAS
-#undef FINITE
-#undef NEAR
-#undef EXP_OVERFLOWS
-#undef EXPM1_IS_LESS_1
-#undef ERF_IS_1
-#undef SIN_TERMS
-#undef COS_TERMS
-#undef ERF_TERMS
-#undef QUARTER
-#undef HALF_BITS
-#undef LN2_HIGH
-#undef LN2_LOW
-#undef LOWEST
-#undef HIGHEST
-#undef ARTANH_TERMS
-#undef THIRD_LOW
-#undef ATAN_TERMS
-#undef PI_HIGH
-#undef PI_LOW
 
 #define TYPE i32
 #define INTEGER int32_t
 #define UNSIGNED uint32_t
 #include "kernel_integer.h"
-#undef TYPE
-#undef INTEGER
-#undef UNSIGNED
 
 #define TYPE i64
 #define INTEGER int64_t
 #define UNSIGNED uint64_t
 #include "kernel_integer.h"
-#undef TYPE
 
 #define WRITES(domain)                                                                                                 \
     {                                                                                                                  \

@@ -1,5 +1,6 @@
 /* kernel_integer.h - template: product kernels for 8-bit integers. Parameters: SET, VECTOR_BYTES, REAL_VECTORS and
- * REAL_COLUMNS (2 and 4, or 3 and 8), and optionally DOT(sum, v, s), an instruction of the processor: for each lane
+ * REAL_COLUMNS (2 and 4, or 3 and 8), and optionally PACKS, another set with the same panels, whose functions pack for
+ * this one, too; and DOT(sum, v, s), an instruction of the processor: for each lane
  *     sum = v[odd] * s[odd] + v[even] * s[even] + sum
  *
  * Elements are widened to 16 bits while they are packed, in pairs with neighbouring k. The sum of two products of a
@@ -84,9 +85,23 @@ INLINE uint32_t pair_of(int32_t even, int32_t odd) {
     return ((uint32_t)even & 0xffffu) | (uint32_t)odd << 16;
 }
 
+#define PACK_NAME(name) JOIN(PACKS, name)
+#define DECLARE_PACK(name)                                                                                             \
+    void PACK_NAME(name)(void *panels, const void *source, int64_t across, int64_t along, int64_t count, int64_t k,    \
+                         bool conjugate);
+#ifndef PACKS
+#define PACKS SET
+#define MAKES_PACKS
+#endif
+DECLARE_PACK(pack_v_i8)
+DECLARE_PACK(pack_s_i8)
+DECLARE_PACK(pack_v_u8)
+DECLARE_PACK(pack_s_u8)
+
+#ifdef MAKES_PACKS
 #define PACK_WIDTH_V(left) (vectors_u32(left) * VL)
 
-#define PACK pack_v_i8
+#define PACK PACK_NAME(pack_v_i8)
 #define BYTES i8
 #define IN int8_t
 #define PACK_LANES V_LANES
@@ -94,7 +109,7 @@ INLINE uint32_t pair_of(int32_t even, int32_t odd) {
 #define PACK_WIDTH(left) PACK_WIDTH_V(left)
 #include "kernel_pack_bytes.h"
 
-#define PACK pack_s_i8
+#define PACK PACK_NAME(pack_s_i8)
 #define BYTES i8
 #define IN int8_t
 #define PACK_LANES S_LANES
@@ -102,7 +117,7 @@ INLINE uint32_t pair_of(int32_t even, int32_t odd) {
 #define PACK_WIDTH(left) NR
 #include "kernel_pack_bytes.h"
 
-#define PACK pack_v_u8
+#define PACK PACK_NAME(pack_v_u8)
 #define BYTES u8
 #define IN uint8_t
 #define PACK_LANES V_LANES
@@ -110,13 +125,14 @@ INLINE uint32_t pair_of(int32_t even, int32_t odd) {
 #define PACK_WIDTH(left) PACK_WIDTH_V(left)
 #include "kernel_pack_bytes.h"
 
-#define PACK pack_s_u8
+#define PACK PACK_NAME(pack_s_u8)
 #define BYTES u8
 #define IN uint8_t
 #define PACK_LANES S_LANES
 #define LANES LANES_S
 #define PACK_WIDTH(left) NR
 #include "kernel_pack_bytes.h"
+#endif
 
 #include "kernel_integer_paths.h"
 
@@ -125,8 +141,9 @@ INLINE uint32_t pair_of(int32_t even, int32_t odd) {
 #define KERNELS(of_v, of_s)                                                                                            \
     {                                                                                                                  \
         .lanes = VL, .p_panel = MV * VL, .q_panel = NR, .k_block = K_BLOCK, .k_unit = 2, .element = 1, .result = 4,    \
-        .packed = 2, .sum = 4, .rows_columns = FEW_COLUMNS, .s_columns = SMALL_COLUMNS, .pack_v = pack_v_##of_v,       \
-        .pack_s = pack_s_##of_s, .block = block, .small = small_##of_v##_##of_s, .gemv = gemv_##of_v##_##of_s,         \
-        .outer = outer_##of_v##_##of_s, .dot = dot_##of_v##_##of_s, .tiny = tiny_##of_v##_##of_s, .scale = scale_u32   \
+        .packed = 2, .sum = 4, .rows_columns = FEW_COLUMNS, .s_columns = SMALL_COLUMNS,                                \
+        .pack_v = PACK_NAME(pack_v_##of_v), .pack_s = PACK_NAME(pack_s_##of_s), .block = block,                        \
+        .small = small_##of_v##_##of_s, .gemv = gemv_##of_v##_##of_s, .outer = outer_##of_v##_##of_s,                  \
+        .dot = dot_##of_v##_##of_s, .tiny = tiny_##of_v##_##of_s, .scale = scale_u32                                   \
     }
 const bp__native_integer_set SET = {{{KERNELS(i8, i8), KERNELS(i8, u8)}, {KERNELS(u8, i8), KERNELS(u8, u8)}}};

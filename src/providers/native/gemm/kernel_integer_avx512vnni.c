@@ -5,6 +5,7 @@
 #if defined(__AVX512VNNI__) && defined(__AVX512BW__) && defined(__AVX512VL__)
 #include <immintrin.h>
 #define SET bp__native_integer_avx512vnni
+#define PACKS bp__native_integer_avx512
 #define VECTOR_BYTES 64
 #define REAL_VECTORS 3
 #define REAL_COLUMNS 8

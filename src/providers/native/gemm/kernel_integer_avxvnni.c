@@ -5,6 +5,7 @@
 #if defined(__AVXVNNI__)
 #include <immintrin.h>
 #define SET bp__native_integer_avxvnni
+#define PACKS bp__native_integer_avx2
 #define VECTOR_BYTES 32
 #define REAL_VECTORS 2
 #define REAL_COLUMNS 4

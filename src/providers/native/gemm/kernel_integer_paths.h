@@ -189,10 +189,10 @@ INLINE void collect(uint8_t *to, const uint8_t *from, int64_t along, int64_t k) 
         add_to(w, 0, 0, sum);                                                                                          \
     }                                                                                                                  \
     static void small_##of_v##_##of_s(const bp__native_view *w, void *scratch) {                                       \
-        small_of(pack_v_##of_v, pack_s_##of_s, w, scratch);                                                            \
+        small_of(PACK_NAME(pack_v_##of_v), PACK_NAME(pack_s_##of_s), w, scratch);                                      \
     }                                                                                                                  \
     static void outer_##of_v##_##of_s(const bp__native_view *w, void *scratch) {                                       \
-        outer_of(pack_v_##of_v, (S)-1 < 0, w, scratch);                                                                \
+        outer_of(PACK_NAME(pack_v_##of_v), (S)-1 < 0, w, scratch);                                                     \
     }                                                                                                                  \
     static void tiny_##of_v##_##of_s(const bp__native_view *w, void *scratch) {                                        \
         (void)scratch;                                                                                                 \

@@ -99,7 +99,7 @@ INLINE void PNAME(strip)(uint32_t *panel, int width, const IN *source, int64_t a
 }
 
 /* Packs `count` rows of k elements. `across` is the stride between rows and `along` the stride in k, in elements. */
-static void PACK(void *panels, const void *source, int64_t across, int64_t along, int64_t count, int64_t k,
+void PACK(void *panels, const void *source, int64_t across, int64_t along, int64_t count, int64_t k,
                  bool conjugate) {
     (void)conjugate;
     uint32_t *to = panels;
