@@ -25,6 +25,8 @@ INLINE VECTOR NAME(size_of)(VECTOR x) {
 
 /* ---- Integers next to a number ---- */
 
+#if !ROUNDS
+
 /* The nearest one, the even one of two: a sum with INTEGRAL has no bits for a fraction. */
 INLINE VECTOR NAME(round)(VECTOR x) {
     const VECTOR size = NAME(size_of)(x), whole = (size + INTEGRAL) - INTEGRAL;
@@ -43,6 +45,7 @@ INLINE VECTOR NAME(ceil)(VECTOR x) {
 INLINE VECTOR NAME(trunc)(VECTOR x) {
     return NAME(with_sign)(NAME(floor)(NAME(size_of)(x)), x);
 }
+#endif
 
 /* ---- Algebraic functions ---- */
 

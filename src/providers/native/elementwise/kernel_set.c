@@ -9,6 +9,7 @@
 #include "providers/native/kernel_math.h"
 
 #include "kernel_convert.h"
+#include "kernel_round.h"
 #include "kernel_select.h"
 
 #define TYPE f32
