@@ -13,19 +13,29 @@ sys.path.insert(0, str(Path(__file__).parent))
 import timing  # noqa: E402
 
 SIZES = (1000, 100_000, 4_000_000)
-UNARY = ("exp", "log", "sqrt", "tanh", "sigmoid", "relu", "gelu", "silu", "hardswish")
+UNARY = (
+    "exp", "log", "sqrt", "tanh", "sigmoid", "relu", "gelu", "silu", "hardswish", "negative", "abs", "floor", "ceil", "round", "trunc", "sign",
+    "reciprocal", "rsqrt", "sin", "cos", "tan", "erf", "expm1", "log1p", "log2", "isnan", "isinf", "isfinite", "logical_not",
+)
+BINARY = (
+    "subtract", "multiply", "divide", "maximum", "minimum", "equal", "less", "logical_and", "pow", "remainder", "fmod", "floor_divide", "atan2",
+)
+WHOLE = ("bitwise_and", "bitwise_left_shift", "bitwise_right_shift", "remainder", "floor_divide", "pow")
+OF_NUMPY = {"round": "rint", "pow": "power", "atan2": "arctan2", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift"}
 
 
 def steps(numpy, name):
-    """Returns NumPy's computation of a function, as a program would write it; None: it has no error function."""
+    """Returns NumPy's computation of a function, as a program would write it; None: it needs an error function."""
     activations = {
         "sigmoid": lambda x, out: numpy.divide(1, 1 + numpy.exp(-x), out=out),
         "relu": lambda x, out: numpy.maximum(x, 0, out=out),
         "silu": lambda x, out: numpy.divide(x, 1 + numpy.exp(-x), out=out),
         "hardswish": lambda x, out: numpy.multiply(x, numpy.clip(x + 3, 0, 6) / 6, out=out),
+        "rsqrt": lambda x, out: numpy.divide(1, numpy.sqrt(x), out=out),
         "gelu": None,
+        "erf": None,
     }
-    return activations.get(name, lambda x, out: getattr(numpy, name)(x, out=out))
+    return activations.get(name, lambda x, out: getattr(numpy, OF_NUMPY.get(name, name))(x, out=out))
 
 
 def functions_of_one(libraries):
@@ -33,12 +43,12 @@ def functions_of_one(libraries):
     for size in SIZES:
         for kind in ("float32", "float64"):
             x = numpy.random.default_rng(1).uniform(0.1, 3, size).astype(kind)
-            out = numpy.empty_like(x)
             for name in UNARY:
+                out = numpy.empty_like(x, bool if name.startswith(("is", "logical")) else kind)
                 own = getattr(bp.elementwise, name, None) or getattr(bp.nn.functional, name)
-                calls = {"backplane": lambda own=own: own(x, out=out)}
+                calls = {"backplane": lambda own=own, out=out: own(x, out=out)}
                 if steps(numpy, name):
-                    calls["numpy"] = lambda step=steps(numpy, name): step(x, out)
+                    calls["numpy"] = lambda step=steps(numpy, name), out=out: step(x, out)
                 if torch:
                     tensor = torch.from_numpy(x)
                     function = getattr(torch.nn.functional, name, None) or getattr(torch, name)
@@ -57,6 +67,17 @@ def functions_of_two(libraries):
             calls["torch"] = lambda: torch.add(tensors[0], tensors[1], out=tensors[2])
         yield f"add float32 {shapes[0]} {shapes[1]}", calls
         del calls
+    for size in SIZES:
+        for kind, names in (("float32", BINARY), ("float64", BINARY), ("int32", WHOLE), ("int64", WHOLE)):
+            a, b = (numpy.random.default_rng(seed).uniform(1, 20, size).astype(kind) for seed in (2, 3))
+            for name in names:
+                out = numpy.empty_like(a, bool if name in ("equal", "less", "logical_and") else kind)
+                own, other = getattr(ew, name), getattr(numpy, OF_NUMPY.get(name, name))
+                calls = {"backplane": lambda own=own, out=out: own(a, b, out=out), "numpy": lambda other=other, out=out: other(a, b, out=out)}
+                if torch:
+                    tensors, function = [torch.from_numpy(one) for one in (a, b)], getattr(torch, name)
+                    calls["torch"] = lambda tensors=tensors, function=function: function(*tensors)
+                yield f"{name} {kind} {size}", calls
 
 
 def others(libraries):
@@ -73,6 +94,8 @@ def others(libraries):
     yield "embedding 4096 of 30000x768", {"backplane": lambda: bp.nn.functional.embedding(index, weight, out=rows), "numpy": lambda: numpy.take(weight, index, 0, out=rows, mode="clip")}
     along = random.integers(0, 2000, (2000, 2000))
     yield "take_along_axis", {"backplane": lambda: bp.elementwise.take_along_axis(x, along, out=turned), "numpy": lambda: numpy.take_along_axis(x, along, -1)}
+    which = x > 0
+    yield "where", {"backplane": lambda: bp.elementwise.where(which, x, 0.0, out=turned), "numpy": lambda: numpy.where(which, x, 0.0)}
     parts = [x[:, :700], x[:, 700:1500], x[:, 1500:]]
     yield "concat of columns", {"backplane": lambda: bp.elementwise.concat(parts, axis=1, out=turned), "numpy": lambda: numpy.concatenate(parts, 1, out=turned)}
 

@@ -25,7 +25,20 @@
  *
  * Functions of two elements (bp_binary_kind): add, subtract, multiply, divide, and maximum and minimum, which are NaN
  * if either element is. The inputs are broadcast as in NumPy: shapes are aligned at their last dimensions, and a
- * dimension of size 1 is repeated.
+ * dimension of size 1 is repeated. Further ones are as in PyTorch:
+ *
+ *   pow           a^b, with the special values of C: 1 if a is 1 or b is 0, NaN if a < 0 is finite and b no integer.
+ *                 Of integers with b < 0: 1 of 1, 1 or -1 of -1, otherwise 0
+ *   fmod          a - b trunc(a / b), exact: the sign of a
+ *   remainder     fmod, and if that is not 0 and has another sign than b, the sum with b: Python's %
+ *   floor_divide  floor(a / b): Python's //. a / b if b is 0
+ *   atan2         the angle of the point (b, a) in radians, from -pi to pi, with the special values of C
+ *   bitwise_and, bitwise_or, bitwise_xor, and bitwise_invert of one element: of integers and bool
+ *   bitwise_left_shift, bitwise_right_shift: a is moved by b bits; a shift to the right keeps the sign. If b is
+ *                 negative or not below the bits of the type, all bits are moved out: 0, or -1 to the right of a < 0
+ *
+ * Integers divided by 0 give 0 in fmod, remainder and floor_divide, as in NumPy. The least integer divided by -1 is
+ * itself (modulo 2^n), with the remainder 0.
  *
  * With a result of type bool: isnan, isinf (of either sign), isfinite, and logical_not, which is true of 0; equal,
  * not_equal, less, less_equal, greater and greater_equal; logical_and, logical_or and logical_xor of whether the
@@ -33,14 +46,16 @@
  * false. -0 equals 0.
  *
  * Element types: f16, bf16, f32 and f64, the same for all operands; i32 and i64 for negative, abs, relu, floor, ceil,
- * round, trunc, sign, and for the functions of two elements except divide; comparisons and the
- * logical functions also of bool. Integers are computed modulo 2^32 and 2^64.
+ * round, trunc, sign, and for the functions of two elements except divide and atan2; comparisons and the
+ * logical functions also of bool. The bitwise functions have i32 and i64 only, and bool except shifts. Integers are
+ * computed modulo 2^32 and 2^64.
  * f16 and bf16 are computed in f32 and rounded once. The largest errors in f32 and f64, in units of the distance of the
  * numbers next to the result:
  *
  *   copy, negative, abs, relu, floor,         exp, log, sin, cos: 1                          silu: 4
- *     ceil, round, trunc, sign: exact         hardswish, rsqrt, erf, expm1, log1p, log2: 2   gelu: 8 in f32, 12 in f64
- *   sqrt, reciprocal, functions of two: 0.5   tanh, sigmoid, tan: 3
+ *     ceil, round, trunc, sign, fmod: exact   hardswish, rsqrt, erf, expm1, log1p, log2: 2   gelu: 8 in f32, 12 in f64
+ *   sqrt, reciprocal, functions of two: 0.5   tanh, sigmoid, tan, atan2: 3
+ *   floor_divide, pow: 2
  *   gelu_tanh: 4 + 4 |y|, with y = sqrt(8 / pi) (x + 0.044715 x^3)
  *
  * These hold for denormal results too, and for gelu where 1 + erf would cancel. log(0), log2(0) and log1p(-1) are

@@ -71,9 +71,10 @@ BP_API bp_status bp_graph_constant(bp_graph *graph, const char *name, const DLTe
  * name, in `fields`: "running_mean=m", where m is the name of an input or constant.
  *
  * `outputs` are where the values that the pass writes are stored, in the order of its outputs; NULL for one that is not
- * wanted. Outputs that are neither wanted nor required are not computed.
+ * wanted. Outputs that are neither wanted nor required are not computed. At least one must be wanted or required.
  *
- * Errors: as the call for wrong types, shapes and fields; BP_E_ARGUMENT (no such call or field; too many operands
+ * Errors: as the call for wrong types, shapes and fields (products, einsum, concat and linear algebra check some of
+ * their types only when the graph is run); BP_E_ARGUMENT (no such call or field; too many operands
  * or outputs); BP_E_UNSUPPORTED: the shape of an output does not follow from the operands (random, fftfreq, and the
  * gradients that bp_call_shape() names), or the call reads what it writes (gemm, and the running statistics of
  * batch_norm in training). */
@@ -162,6 +163,26 @@ BP_API bp_status bp_graph_hash(const bp_graph *graph, unsigned char *hash);
  * host), BP_E_NO_MEMORY, BP_E_CANCELLED, and the errors of the nodes' calls. */
 BP_API bp_status bp_graph_run(const bp_options *options, const bp_graph *graph, const DLTensor *const *inputs,
                               DLTensor *const *outputs);
+
+/* Creates a plan of the whole graph for tensors of these layouts: for bp_execute() with the inputs, then the outputs.
+ * Data pointers may be NULL.
+ *
+ * The parts of the plan are the plans that the nodes' calls get under the same settings, so a planned run gives the
+ * bits of the calls one by one (the setting graph.backend=eager runs them so). Equal nodes are computed once, nodes of
+ * constants when the plan is made, and what no output needs not at all. Constants are packed where the library of a
+ * part has a layout of its own (bp_plan_pack). Intermediate values share one workspace (bp_plan_info.workspace). Calls
+ * without plans (bp_call_info.unplanned) run as calls, under the settings of the thread that runs the plan.
+ *
+ * bp_graph_run() keeps the plans of a graph, at most 64, for later runs with the same layouts and settings. A plan
+ * holds the graph's constants also after bp_graph_release(). Errors: as bp_graph_run(), and BP_E_NO_CANDIDATE. */
+BP_API bp_status bp_graph_plan(bp_plan **plan, const bp_options *options, const bp_graph *graph,
+                               const DLTensor *const *inputs, const DLTensor *const *outputs);
+
+/* Explains the plan for tensors of these layouts: what became of the nodes, and which library and algorithm runs each
+ * part. bp_explanation_part() has the candidates of each part, except for calls without plans and einsum. Errors: as
+ * bp_graph_plan(). */
+BP_API bp_status bp_graph_explain(bp_explanation **explanation, const bp_options *options, const bp_graph *graph,
+                                  const DLTensor *const *inputs, const DLTensor *const *outputs);
 
 #ifdef __cplusplus
 }

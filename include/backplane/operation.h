@@ -66,7 +66,8 @@ extern "C" {
     X(51, LDL_FACTOR, "ldl_factor", "A", "LD,pivots,info", linalg)                          \
     X(52, LDL_SOLVE, "ldl_solve", "LD,pivots,B", "X", linalg)                               \
     X(53, CUMSUM, "cumsum", "input", "output", cumsum)                                      \
-    X(54, WHERE, "where", "condition,a,b", "output", elementwise)
+    X(54, WHERE, "where", "condition,a,b", "output", elementwise)                           \
+    X(55, GRAPH, "graph", "inputs", "outputs", graph)
 /* clang-format on */
 
 /* The families. From a row follow the member of bp_problem.of, which is a bp_<family>_problem, the entry in

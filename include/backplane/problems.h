@@ -424,7 +424,8 @@ typedef struct bp_rnn_problem {
     X(27, ISNAN, "isnan") \
     X(28, ISINF, "isinf") \
     X(29, ISFINITE, "isfinite") \
-    X(30, LOGICAL_NOT, "logical_not")
+    X(30, LOGICAL_NOT, "logical_not") \
+    X(31, BITWISE_INVERT, "bitwise_invert")
 
 #define BP_BINARY_MAP(X) \
     X(0, ADD, "add") \
@@ -441,7 +442,17 @@ typedef struct bp_rnn_problem {
     X(11, GREATER_EQUAL, "greater_equal") \
     X(12, LOGICAL_AND, "logical_and") \
     X(13, LOGICAL_OR, "logical_or") \
-    X(14, LOGICAL_XOR, "logical_xor")
+    X(14, LOGICAL_XOR, "logical_xor") \
+    X(15, POW, "pow") \
+    X(16, REMAINDER, "remainder") \
+    X(17, FMOD, "fmod") \
+    X(18, FLOOR_DIVIDE, "floor_divide") \
+    X(19, ATAN2, "atan2") \
+    X(20, BITWISE_AND, "bitwise_and") \
+    X(21, BITWISE_OR, "bitwise_or") \
+    X(22, BITWISE_XOR, "bitwise_xor") \
+    X(23, BITWISE_LEFT_SHIFT, "bitwise_left_shift") \
+    X(24, BITWISE_RIGHT_SHIFT, "bitwise_right_shift")
 /* clang-format on */
 
 typedef enum bp_unary_kind {

@@ -257,6 +257,8 @@
       "Allow dispatch to use NNPACK.") \
     X(xnnpack_enabled, 74, "xnnpack.enabled", BOOL, "false", "", "", BP_SETTING_READ_ONLY, "operations on XNNPACK", \
       "Whether XNNPACK is used; this version has no provider for it.") \
+    X(graph_backend, 129, "graph.backend", ENUM, "auto", "auto|eager", "", 0, "graphs", \
+      "How graphs run: auto = planned as a whole, with packed constants and one workspace; eager = node by node, each as its own call.") \
     X(quantized_engine, 75, "quantized.engine", ENUM, "none", "none|fbgemm|qnnpack|onednn|x86", "", 0, "quantised operations", \
       "Library for quantised operations; this version has none.")
 

@@ -26,18 +26,20 @@ def run(
     explains: bool,
     axis: int = 0,
     dtype: str = "",
+    like: Tuple[Any, ...] = (),
 ) -> Any:
-    """Runs an operation of the extension, and returns its result as an array of the library of the first array."""
+    """Runs an operation of the extension, and returns its result as an array of the library of the first array, or of the first one
+    of ``like``."""
     result = _core.elementwise(op, kind, arrays, axis, dtype, out, settings, explains)
     if explains or result is None:
         return result if explains else out
     try:
-        return _like(result, *arrays)
+        return _like(result, *(like or arrays))
     except TypeError:  # bfloat16, which NumPy has with ml_dtypes only
         return result
 
 
-_OF_INTEGERS = ("negative", "abs", "relu", "floor", "ceil", "round", "trunc", "sign", "logical_not")
+_OF_INTEGERS = ("negative", "abs", "relu", "floor", "ceil", "round", "trunc", "sign", "logical_not", "bitwise_invert")
 """The functions of one element that integers have."""
 
 
@@ -104,7 +106,7 @@ def pair(kind: str, x1: Any, x2: Any) -> Tuple[Any, ...]:
     """Returns arrays of one type, by NumPy's rules. A number takes the type of the array that it meets."""
     if _is_numpy(x1) and _is_numpy(x2) and x1.dtype == x2.dtype and x1.dtype.kind == "f":
         return x1, x2
-    divides = kind == "divide"
+    divides = kind in ("divide", "atan2")
     first, second = _scalar_next_to(x1, x2), _scalar_next_to(x2, x1)
     if first is not None:
         x1, x2 = _meet(first, x2, divides)
@@ -121,8 +123,8 @@ def two(kind: str, x1: Any, x2: Any, out: Any, settings: SettingsArgument, expla
 
 def choice(condition: Any, x1: Any, x2: Any, out: Any, settings: SettingsArgument, explains: bool) -> Any:
     """Elements of x1 where the condition is true, of x2 elsewhere."""
-    arrays = with_numpy("where", (condition,)) + pair("where", x1, x2)
-    return run("where", "", arrays, out, settings, explains)
+    arrays = pair("where", x1, x2)
+    return run("where", "", with_numpy("where", (condition,)) + arrays, out, settings, explains, like=arrays)
 
 
 _BYTES = re.compile("[<>=|]([fiuc])(1|2|4|8|16)|(f)(2|4|8)|([iu])(1|2|4)|(c)(8|16)")

@@ -87,6 +87,8 @@ class Root(Settings):
     @property
     def xnnpack(self) -> Xnnpack: ...
     @property
+    def graph(self) -> Graph: ...
+    @property
     def quantized(self) -> Quantized: ...
 
 class Blas(Settings):
@@ -275,6 +277,9 @@ class Xnnpack(Settings):
     @property
     def enabled(self) -> bool: ...
 
+class Graph(Settings):
+    backend: Literal["auto", "eager"]
+
 class Quantized(Settings):
     engine: Literal["none", "fbgemm", "qnnpack", "onednn", "x86"]
 
@@ -442,6 +447,7 @@ Named = TypedDict(
         "mha.fastpath": bool,
         "miopen.immediate": bool,
         "nnpack.enabled": bool,
+        "graph.backend": Literal["auto", "eager"],
         "quantized.engine": Literal["none", "fbgemm", "qnnpack", "onednn", "x86"],
     },
     total=False,
@@ -575,4 +581,5 @@ class Keywords(TypedDict, total=False):
     mha__fastpath: bool
     miopen__immediate: bool
     nnpack__enabled: bool
+    graph__backend: Literal["auto", "eager"]
     quantized__engine: Literal["none", "fbgemm", "qnnpack", "onednn", "x86"]

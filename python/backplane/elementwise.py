@@ -1,8 +1,8 @@
 """Functions of single elements, conversions, choices, indexing and concatenation, with the names and arguments of the array API.
 
-Element types are f16, bf16, f32 and f64, and i32 and i64 where a function has integers. Arrays of two types get one by NumPy's
+Element types are f16, bf16, f32 and f64, and i32, i64 and bool where a function has integers or bool. Arrays of two types get one by NumPy's
 rules if both are NumPy's; a number of Python takes the type of the array, of any
-library; together with integers, a floating number makes both float64, and so does divide(). Lists and numbers become NumPy arrays. Arrays of any
+library; together with integers, a floating number makes both float64, and so do divide() and atan2(). Lists and numbers become NumPy arrays. Arrays of any
 strides are read in place. The result is of the array type of the first array if its library imports DLPack, otherwise a
 backplane.Tensor. ``out`` is written in place and returned; it may be one of the arrays.
 
@@ -34,6 +34,13 @@ __all__ = [
     "abs",
     "add",
     "astype",
+    "atan2",
+    "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
     "ceil",
     "concat",
     "cos",
@@ -43,6 +50,8 @@ __all__ = [
     "exp",
     "expm1",
     "floor",
+    "floor_divide",
+    "fmod",
     "greater",
     "greater_equal",
     "isfinite",
@@ -62,7 +71,9 @@ __all__ = [
     "multiply",
     "negative",
     "not_equal",
+    "pow",
     "reciprocal",
+    "remainder",
     "round",
     "rsqrt",
     "sign",
@@ -130,6 +141,7 @@ isfinite = _unary("isfinite", "whether it is finite,", "[1.0, np.inf, np.nan]", 
 isinf = _unary("isinf", "whether it is an infinity,", "[1.0, -np.inf, np.nan]", "array([False,  True, False])")
 isnan = _unary("isnan", "whether it is NaN,", "[1.0, np.inf, np.nan]", "array([False, False,  True])")
 logical_not = _unary("logical_not", "whether it is 0,", "[1.0, 0.0, np.nan]", "array([False,  True, False])")
+bitwise_invert = _unary("bitwise_invert", "the inverted bits", "[0, 5]", "array([-1, -6])")
 equal = _binary("equal", "whether both are equal,", "[1.0, 2.0], [1.0, 3.0]", "array([ True, False])")
 not_equal = _binary("not_equal", "whether they differ,", "[1.0, 2.0], [1.0, 3.0]", "array([False,  True])")
 less = _binary("less", "whether the first is less,", "[1.0, 2.0], [1.0, 3.0]", "array([False,  True])")
@@ -139,6 +151,16 @@ greater_equal = _binary("greater_equal", "whether the first is not less,", "[1.0
 logical_and = _binary("logical_and", "whether both differ from 0,", "[1.0, 2.0], [0.0, 3.0]", "array([False,  True])")
 logical_or = _binary("logical_or", "whether one differs from 0,", "[0.0, 2.0], [0.0, 3.0]", "array([False,  True])")
 logical_xor = _binary("logical_xor", "whether exactly one differs from 0,", "[1.0, 2.0], [0.0, 3.0]", "array([ True, False])")
+pow = _binary("pow", "the first to the power of the second", "[2.0, 9.0], [3.0, 0.5]", "array([8., 3.])")
+remainder = _binary("remainder", "the remainder with the sign of the second", "[-7.0, 7.0], [3.0, -3.0]", "array([ 2., -2.])")
+fmod = _binary("fmod", "the remainder with the sign of the first", "[-7.0, 7.0], [3.0, -3.0]", "array([-1.,  1.])")
+floor_divide = _binary("floor_divide", "the greatest integer that is not larger than the quotient", "[-7.0, 7.0], [2.0, 2.0]", "array([-4.,  3.])")
+atan2 = _binary("atan2", "the angle of the point (second, first)", "[1.0, 0.0], [0.0, 2.0]", "array([1.57079633, 0.        ])")
+bitwise_and = _binary("bitwise_and", "the common bits", "[6, 5], [3, 3]", "array([2, 1])")
+bitwise_or = _binary("bitwise_or", "the bits of either", "[6, 5], [3, 3]", "array([7, 7])")
+bitwise_xor = _binary("bitwise_xor", "the bits of exactly one", "[6, 5], [3, 3]", "array([5, 6])")
+bitwise_left_shift = _binary("bitwise_left_shift", "the first moved to higher bits by the second", "[3, 1], [2, 64]", "array([12,  0])")
+bitwise_right_shift = _binary("bitwise_right_shift", "the first moved to lower bits by the second", "[12, -5], [2, 1]", "array([ 3, -3])")
 add = _binary("add", "the sum", "[1.0, 2.0], [3.0, 4.0]", "array([4., 6.])")
 subtract = _binary("subtract", "the difference", "[1.0, 2.0], [3.0, 4.0]", "array([-2., -2.])")
 multiply = _binary("multiply", "the product", "[1.0, 2.0], [3.0, 4.0]", "array([3., 8.])")

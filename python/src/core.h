@@ -319,6 +319,7 @@ typedef struct core_operands {
     operand *list;
     const DLTensor **tensors;
     int count; /* arrays that are held */
+    int like;  /* the first one that may decide the result's type */
     operand near_list[CORE_NEAR_OPERANDS];
     const DLTensor *near_tensors[CORE_NEAR_OPERANDS];
 } core_operands;

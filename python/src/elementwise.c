@@ -198,7 +198,9 @@ PyObject *core_elementwise(PyObject *module, PyObject *values) {
         return NULL;
     }
     core_call_begin(call, core_state_of(module), explains != 0);
-    if (find_op(&of, name, arrays) && find_number(&of, kind, axis) &&
+    const bool found = find_op(&of, name, arrays);
+    call->operands.like = found && of.op == WHERE; /* not the condition */
+    if (found && find_number(&of, kind, axis) &&
         core_options(call->state, settings, &call->options, &call->options_owner) &&
         core_operands_read(call->state, &call->operands, arrays, 0, core_call_access(call)) &&
         place_result(&of, out, dtype)) {

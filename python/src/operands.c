@@ -8,6 +8,7 @@ void core_operands_begin(core_operands *of) {
     of->list = of->near_list;
     of->tensors = of->near_tensors;
     of->count = 0;
+    of->like = 0;
 }
 
 static bool allocate_operands(core_operands *of, Py_ssize_t count) {
@@ -48,8 +49,8 @@ bool core_operands_read(core_state *state, core_operands *of, PyObject *arrays, 
 }
 
 const operand *core_operands_like(const core_operands *of) {
-    const operand *like = of->list;
-    for (int i = 0; i < of->count && !core_result_like(like); i++) {
+    const operand *like = &of->list[of->like];
+    for (int i = of->like; i < of->count && !core_result_like(like); i++) {
         like = &of->list[i];
     }
     return like;

@@ -11,8 +11,8 @@ typedef struct bp__composition {
     bp_dtype dtype;
     const bp_policy *policy;
     int32_t device_place;
-    const bp_plan *longest;
-    int operands; /* inputs and the output */
+    const bp__candidate *candidate; /* of the slowest part */
+    int operands;                   /* inputs and the output */
     const bp__address_source *addresses;
     uint32_t properties; /* guarantees that hold for all parts */
     int32_t threads;

@@ -148,8 +148,8 @@ enum {
         BP__OPERATIONS
 };
 
-/* All families, spelled as in BP_OP_MAP. einsum has no problem of providers. */
-#define BP__FAMILY_MAP(X) X(einsum) BP_FAMILY_MAP(BP__FAMILY_OF_ROW, X)
+/* All families, spelled as in BP_OP_MAP. einsum and graph have no problem of providers. */
+#define BP__FAMILY_MAP(X) X(einsum) X(graph) BP_FAMILY_MAP(BP__FAMILY_OF_ROW, X)
 #define BP__FAMILY_OF_ROW(X, family, ...) X(family)
 enum {
 #define X(name) BP__FAMILY_##name,

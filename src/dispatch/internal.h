@@ -321,7 +321,8 @@ void bp__plan_release(bp_plan *plan); /* NULL is allowed */
 
 /* Counts a reference that the program now owns and releases with bp_plan_release(). */
 void bp__plan_handed_out(void);
-int64_t bp__plans_held(void); /* number of references that the program owns */
+void bp__plan_keep_as_part(void); /* a reference that was handed out becomes one of a composed plan */
+int64_t bp__plans_held(void);     /* number of references that the program owns */
 /* Counts graphs that the program owns. */
 void bp__graph_handed_out(int count);
 int64_t bp__graphs_held(void);

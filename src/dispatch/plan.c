@@ -82,6 +82,10 @@ void bp__plan_handed_out(void) {
     atomic_fetch_add(&held, 1);
 }
 
+void bp__plan_keep_as_part(void) {
+    atomic_fetch_sub(&held, 1);
+}
+
 static atomic_llong graphs_held;
 
 int64_t bp__graphs_held(void) {
@@ -246,7 +250,7 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
     }
     memcpy(made->own_key, c->key.bytes, c->key.size);
     made->key = (bp__plan_key){made->own_key, c->key.size};
-    made->candidate = c->longest->candidate;
+    made->candidate = c->candidate;
     made->verdict = (bp_verdict){.struct_size = sizeof(bp_verdict),
                                  .algorithm = c->algorithm,
                                  .properties = c->properties,

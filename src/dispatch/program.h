@@ -22,7 +22,9 @@ typedef struct bp__place {
 
 /* One plan of a program. The first part of a loop contains the number of its parts; they run `runs` times. */
 typedef struct bp__part {
-    bp_plan *plan;
+    bp_plan *plan; /* NULL: work that has no plan, and `places` operands */
+    bp_status (*work)(const void *context, const bp_operand *operands); /* on the host */
+    const void *context;
     const bp__place *place; /* of each operand of the plan, but for absent ones at the end */
     int32_t places;
     int32_t loop;             /* number of parts in the loop that begins here; 0: none */
@@ -38,6 +40,8 @@ typedef struct bp__program_source {
     int64_t workspace;         /* bytes of all blocks */
     void *owner;               /* what the operation keeps with the program; may be NULL */
     void (*drop)(void *owner); /* frees it */
+    /* Returns what the messages of a part's failures begin with. NULL: nothing. */
+    const char *(*title)(const void *owner, int part);
 } bp__program_source;
 
 typedef struct bp__program {
@@ -47,11 +51,17 @@ typedef struct bp__program {
     int64_t workspace;
     void *owner;
     void (*drop)(void *owner);
+    const char *(*title)(const void *owner, int part);
     bp__part parts[]; /* then their places */
 } bp__program;
 
 /* Makes a program. Takes ownership of the owner, and of the parts' plans and packed operands, also on failure. */
 bp_status bp__program_make(bp__program **program, const bp__program_source *source);
+
+/* Sets what all parts guarantee, their threads, and what they take; and the candidate, which is the one of the slowest
+ * part, or native if no part has a plan. Errors: BP_E_NO_MEMORY, BP_E_NO_CANDIDATE. */
+struct bp__composition;
+bp_status bp__program_sum_up(const bp__program *program, struct bp__composition *composition);
 
 /* Returns the program of a composed plan that has one. */
 const bp__program *bp__program_of(const bp_plan *plan);

@@ -77,7 +77,7 @@ bp_status bp__fields_begin(bp__making *making, const bp_call *call) {
     return BP_OK;
 }
 
-void bp__fields_settle(const bp__making *making) {
+void bp__fields_decide(const bp__making *making) {
     const bp__node *node = &making->node;
     for (int i = 0; i < node->call->info.field_count; i++) {
         if (node->call->fields[i].pass && !(making->given >> i & 1)) {

@@ -1,5 +1,5 @@
 /* graph.c - creates, describes and releases graphs: their values, inputs, constants and outputs. */
-#include "graph/graph.h"
+#include "graph/plan.h"
 
 #include "base/uncancelled.h"
 #include "ops/shape.h"
@@ -191,6 +191,8 @@ void bp__graph_unref(bp_graph *graph) {
 void bp_graph_release(bp_graph *graph) {
     BP__UNCANCELLED;
     if (graph) {
+        bp__graph_plans_release(graph->plans); /* each of them holds a reference */
+        graph->plans = NULL;
         bp__graph_handed_out(-1);
         bp__graph_unref(graph);
     }
@@ -201,6 +203,7 @@ bp_status bp_graph_finish(bp_graph *graph) {
     if (graph->output_count == 0) {
         return bp__fail(BP_E_ARGUMENT, "bp_graph_finish: the graph has no output");
     }
+    BP__TRY(bp__graph_plans_create(&graph->plans));
     graph->finished = true;
     return BP_OK;
 }
@@ -241,7 +244,7 @@ bp_status bp_graph_input(bp_graph *graph, const char *name, bp_dtype dtype, int 
 }
 
 /* Stores where the elements of a constant are: in memory of the graph, or of the program. */
-static bp_status store_constant(bp__graph_value *value, const DLTensor *tensor, bool borrow) {
+static bp_status store_constant(bp_graph *graph, bp__graph_value *value, const DLTensor *tensor, bool borrow) {
     const size_t size = (size_t)value->ndim * sizeof *value->strides, bytes = (size_t)bp__value_bytes(value);
     value->strides = bp__alloc(size);
     value->block = borrow ? NULL : bp__alloc_aligned(bytes ? bytes : 1);
@@ -251,6 +254,7 @@ static bp_status store_constant(bp__graph_value *value, const DLTensor *tensor, 
     if (borrow) {
         bp__tensor_strides(tensor, value->strides);
         value->data = bp__tensor_data(tensor);
+        graph->borrows = true;
         return BP_OK;
     }
     DLTensor copy = {.data = value->block,
@@ -275,7 +279,7 @@ bp_status bp_graph_constant(bp_graph *graph, const char *name, const DLTensor *t
     BP__TRY(bp__tensor_check_host(tensor, name));
     BP__TRY(bp__value_add(graph, BP__VALUE_CONSTANT, bp_dtype_from_dlpack(tensor->dtype), tensor->ndim, tensor->shape,
                           &made));
-    bp_status status = store_constant(&graph->values[made], tensor, flags & BP_GRAPH_BORROW);
+    bp_status status = store_constant(graph, &graph->values[made], tensor, flags & BP_GRAPH_BORROW);
     if (status != BP_OK) {
         bp__values_drop(graph, made);
         return status;

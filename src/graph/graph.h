@@ -57,6 +57,8 @@ struct bp_graph {
     bp__node *nodes;
     bp_value *inputs;
     bp__output *outputs;
+    bool borrows;                  /* a constant is memory of the program */
+    struct bp__graph_plans *plans; /* of the finished graph */
 };
 
 static inline bp__graph_value *bp__value_at(const bp_graph *graph, bp_value value) {
@@ -127,7 +129,7 @@ typedef struct bp__making {
 
 bp_status bp__fields_begin(bp__making *making, const bp_call *call); /* usual values */
 /* Sets the fields that are not given, and that the pass decides. */
-void bp__fields_settle(const bp__making *making);
+void bp__fields_decide(const bp__making *making);
 /* Reads one "name=value", after the name and the mark. */
 bp_status bp__field_read(bp__making *making, bp__reader *reader, const char *name, size_t length);
 void bp__fields_free(const bp__node *node);
@@ -182,9 +184,10 @@ typedef struct bp__use {
 
 typedef struct bp__lowered {
     const bp_graph *graph;
-    bp_value *same; /* of each value: an equal one, mostly itself */
-    char **folded;  /* of each value: its elements, if it was computed before; else NULL */
-    bool *live;     /* of each value: something needs it */
+    bp_value *same;     /* of each value: an equal one, mostly itself */
+    char **folded;      /* of each value: its elements, if it was computed before; else NULL */
+    bool *live;         /* of each value: something needs it */
+    bool *output_nodes; /* of each node: it computes an output */
     bp__located *at;
     int *direct; /* of each value: the output into which it is computed; -1: none */
     bp__step *steps;
@@ -201,6 +204,16 @@ void bp__lower(bp__lowered *lowered, const DLTensor *const *inputs, const DLTens
 void bp__lower_free(const bp__lowered *lowered);
 /* Marks the values that the outputs need. */
 void bp__lower_mark(bp__lowered *lowered);
+
+/* Joins equal nodes. The values are marked. Errors: BP_E_NO_MEMORY. (same.c) */
+bp_status bp__lower_join(bp__lowered *lowered);
+/* Computes the nodes of constants; bp__free_aligned() frees `folded`. Errors: BP_E_NO_MEMORY, BP_E_CANCELLED. (fold.c)
+ */
+bp_status bp__lower_fold(bp__lowered *lowered);
+/* Make each value be nowhere; place a constant or folded value; place a view, unless it must be copied (false). */
+void bp__lower_unplace(bp__lowered *lowered);
+void bp__lower_constant(bp__lowered *lowered, bp_value value);
+bool bp__lower_view(bp__lowered *lowered, bp_value value);
 
 /* Returns the tensor of a value, without its address. */
 DLTensor bp__located_tensor(const bp__lowered *lowered, bp_value value);

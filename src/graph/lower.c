@@ -28,9 +28,9 @@ static size_t count_strides(const bp_graph *graph) {
 bp_status bp__lower_begin(bp__lowered *l, const bp_graph *graph) {
     const size_t values = (size_t)graph->value_count + 1, strides = count_strides(graph);
     const size_t steps = (size_t)graph->node_count + values + (size_t)graph->output_count;
-    const size_t size =
-        values * (sizeof *l->at + sizeof *l->folded + sizeof *l->same + sizeof *l->direct + sizeof *l->live) +
-        values * sizeof *l->uses + strides * sizeof *l->strides + steps * sizeof *l->steps;
+    const size_t size = values * (sizeof *l->at + sizeof *l->folded + sizeof *l->same + sizeof *l->direct +
+                                  sizeof *l->live + sizeof *l->output_nodes) +
+                        values * sizeof *l->uses + strides * sizeof *l->strides + steps * sizeof *l->steps;
     *l = (bp__lowered){.graph = graph, .memory = bp__alloc_zero(1, size)};
     if (!l->memory) {
         return fail_lowering(size);
@@ -43,8 +43,15 @@ bp_status bp__lower_begin(bp__lowered *l, const bp_graph *graph) {
     l->same = (bp_value *)(void *)(l->steps + steps);
     l->direct = l->same + values;
     l->live = (bool *)(l->direct + values);
+    l->output_nodes = l->live + values;
     for (bp_value v = 0; v <= graph->value_count; v++) {
         l->same[v] = v;
+    }
+    for (int k = 0; k < graph->output_count; k++) {
+        const bp__graph_value *value = &graph->values[graph->outputs[k].value];
+        if (value->kind == BP__VALUE_NODE) {
+            l->output_nodes[value->from] = true;
+        }
     }
     return BP_OK;
 }
@@ -117,9 +124,16 @@ static void locate_input(const bp__graph_value *value, bp__located *at, const DL
     bp__tensor_strides(tensor, at->strides);
 }
 
-static void locate_constant(const bp__graph_value *value, bp__located *at) {
-    at->place = (bp__place){.home = BP__AT_CONSTANT, .constant = value->data};
-    memcpy(at->strides, value->strides, (size_t)value->ndim * sizeof *at->strides);
+/* Folded values are compact. */
+void bp__lower_constant(bp__lowered *l, bp_value v) {
+    const bp__graph_value *value = &l->graph->values[v];
+    bp__located *at = &l->at[v];
+    at->place = (bp__place){.home = BP__AT_CONSTANT, .constant = l->folded[v] ? l->folded[v] : value->data};
+    if (l->folded[v]) {
+        set_compact(value, at->strides);
+    } else {
+        memcpy(at->strides, value->strides, (size_t)value->ndim * sizeof *at->strides);
+    }
 }
 
 /* Finds strides for the elements of `from` in another shape. A dimension of the new shape takes its elements from a
@@ -166,37 +180,29 @@ static void add_step(bp__lowered *l, int node, bp_value value, int output) {
     l->steps[l->step_count++] = (bp__step){node, value, output, -1};
 }
 
-static void locate_reshaped(bp__lowered *l, bp_value v) {
+/* Places a reshaped value by a copy. */
+static void copy_reshaped(bp__lowered *l, bp_value v) {
     const bp__graph_value *value = &l->graph->values[v];
-    const bp_value of = l->same[value->from];
-    const bp__graph_value *from = &l->graph->values[of];
     bp__located *at = &l->at[v];
-    const bp__located *source = &l->at[of];
-    if (view_reshaped(from, source->strides, value, at->strides)) {
-        at->place = source->place;
-        at->block = source->block;
-        return;
-    }
     take_block(l, at, bp__value_bytes(value));
-    use_block(l, source);
+    use_block(l, &l->at[l->same[value->from]]);
     set_compact(value, at->strides);
     add_step(l, -1, v, -1);
 }
 
-static void locate_view(bp__lowered *l, bp_value v) {
+bool bp__lower_view(bp__lowered *l, bp_value v) {
     const bp__graph_value *value = &l->graph->values[v];
     const bp_value of = l->same[value->from];
     const bp__graph_value *from = &l->graph->values[of];
     bp__located *at = &l->at[v];
     const bp__located *source = &l->at[of];
-    if (value->view == BP__RESHAPE) {
-        locate_reshaped(l, v);
-        return;
+    if (value->view == BP__RESHAPE && !view_reshaped(from, source->strides, value, at->strides)) {
+        return false;
     }
     at->place = source->place;
     at->block = source->block;
     const int added = value->view == BP__EXPAND ? value->ndim - from->ndim : 0;
-    for (int d = 0; d < value->ndim; d++) {
+    for (int d = 0; d < value->ndim && value->view != BP__RESHAPE; d++) {
         const int old = value->view == BP__PERMUTE ? value->axes[d] : d - added;
         const bool repeats = value->view == BP__EXPAND && (old < 0 || from->shape[old] != value->shape[d]);
         at->strides[d] = repeats ? 0 : source->strides[old];
@@ -206,6 +212,7 @@ static void locate_view(bp__lowered *l, bp_value v) {
         at->place.offset += value->slice[1] * step * (int64_t)bp_dtype_size(value->dtype);
         at->strides[axis] = value->slice[2] * step;
     }
+    return true;
 }
 
 /* ---- Nodes ---- */
@@ -268,21 +275,16 @@ static void lower_node(bp__lowered *l, int number, const DLTensor *const *output
     }
 }
 
-/* Folded values are compact constants. */
 static void lower_value(bp__lowered *l, bp_value v, const DLTensor *const *inputs, const DLTensor *const *outputs) {
     const bp__graph_value *value = &l->graph->values[v];
-    bp__located *at = &l->at[v];
-    if (l->folded[v]) {
-        at->place = (bp__place){.home = BP__AT_CONSTANT, .constant = l->folded[v]};
-        set_compact(value, at->strides);
+    if (l->folded[v] || value->kind == BP__VALUE_CONSTANT) {
+        bp__lower_constant(l, v);
     } else if (value->kind == BP__VALUE_NODE && l->graph->nodes[value->from].first == v) {
         lower_node(l, value->from, outputs);
     } else if (value->kind == BP__VALUE_INPUT) {
-        locate_input(value, at, inputs[value->from]);
-    } else if (value->kind == BP__VALUE_CONSTANT) {
-        locate_constant(value, at);
-    } else if (value->kind == BP__VALUE_VIEW && l->live[v]) {
-        locate_view(l, v);
+        locate_input(value, &l->at[v], inputs[value->from]);
+    } else if (value->kind == BP__VALUE_VIEW && l->live[v] && !bp__lower_view(l, v)) {
+        copy_reshaped(l, v);
     }
 }
 
@@ -322,14 +324,18 @@ static void chain_ends(bp__lowered *l) {
     }
 }
 
-void bp__lower(bp__lowered *l, const DLTensor *const *inputs, const DLTensor *const *outputs) {
+void bp__lower_unplace(bp__lowered *l) {
     int64_t *strides = l->strides;
-    bp__lower_mark(l);
-    choose_direct(l);
     for (bp_value v = 1; v <= l->graph->value_count; v++) {
         l->at[v] = (bp__located){.strides = strides, .block = -1};
         strides += l->graph->values[v].ndim;
     }
+}
+
+void bp__lower(bp__lowered *l, const DLTensor *const *inputs, const DLTensor *const *outputs) {
+    bp__lower_mark(l);
+    choose_direct(l);
+    bp__lower_unplace(l);
     for (bp_value v = 1; v <= l->graph->value_count; v++) {
         lower_value(l, v, inputs, outputs);
     }

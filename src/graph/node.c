@@ -79,14 +79,12 @@ static bool place_operands(bp__making *making, const bp__pass *pass, int count, 
     return next >= count && found == named;
 }
 
-/* Returns whether the call has this pass, with these fields and operands. */
-static bool is_pass(bp__making *making, bp__bound *bound, const bp__pass *pass) {
-    if (bp__bind(bound, &making->node, describe_value, making->graph) != BP_OK) {
-        return false;
-    }
-    const bool same = bp__call_pass(making->node.call, bound->arguments.bytes) == pass;
+/* Finds the pass that the call has with these fields and operands. */
+static bp_status ask_pass(bp__making *making, bp__bound *bound, const bp__pass **pass) {
+    BP__TRY(bp__bind(bound, &making->node, describe_value, making->graph));
+    *pass = bp__call_pass(making->node.call, bound->arguments.bytes);
     bp__unbind(bound);
-    return same;
+    return BP_OK;
 }
 
 static void list_inputs(const bp__pass *pass, bp__text *text) {
@@ -108,6 +106,7 @@ static bp_status fail_operands(const bp_call *call, const bp__pass *pass) {
 static bp_status find_pass(bp__making *making, bp__bound *bound, int count, const bp_value *operands) {
     bp__node *node = &making->node;
     const bp_call *call = node->call;
+    const bp__pass *wanted = NULL;
     node->list = bp__alloc(((size_t)count + 1) * sizeof *node->list);
     if (!node->list) {
         return bp__fail_memory((size_t)count * sizeof *node->list, "a node");
@@ -117,14 +116,15 @@ static bp_status find_pass(bp__making *making, bp__bound *bound, int count, cons
         for (int i = 0; i < node->list_count; i++) {
             node->list[i] = operands[count - node->list_count + i];
         }
-        if (fits && is_pass(making, bound, &call->passes[p])) {
+        if (fits) {
+            BP__TRY(ask_pass(making, bound, &wanted));
+        }
+        if (fits && wanted == &call->passes[p]) {
             return BP_OK;
         }
     }
     place_operands(making, &call->passes[0], 0, NULL);
-    bp_status status = bp__bind(bound, node, describe_value, making->graph);
-    const bp__pass *wanted = status == BP_OK ? bp__call_pass(call, bound->arguments.bytes) : NULL;
-    bp__unbind(bound);
+    BP__TRY(ask_pass(making, bound, &wanted));
     return fail_operands(call, wanted ? wanted : call->passes);
 }
 
@@ -251,11 +251,14 @@ static bp_status add_whole(bp__making *making, bp__bound *bound, int operand_cou
     BP__TRY(grow_nodes(graph));
     BP__TRY(check_values(graph, operand_count, operands));
     BP__TRY(find_pass(making, bound, operand_count, operands));
-    bp__fields_settle(making);
+    bp__fields_decide(making);
     BP__TRY(check_list(node));
     BP__TRY(check_operands(node));
     BP__TRY(check_outputs(node->pass, output_count, outputs));
     BP__TRY(add_outputs(making, bound, output_count, outputs));
+    if (node->first == 0) {
+        return bp__fail(BP_E_ARGUMENT, "no output is wanted");
+    }
     BP__TRY(bp__bind(bound, node, describe_value, graph));
     bp_status status = bp__call_check_surplus(node->call, node->pass, bound->arguments.bytes);
     status = status == BP_OK ? check_call(node->call, bound) : status;

@@ -489,7 +489,7 @@ bp_status bp_graph_parse(bp_graph **graph, size_t size, const char *text) {
     bp_status status = read_lines(&p, text, size);
     if (status == BP_OK) {
         status = bp_graph_finish(p.graph);
-        status = status == BP_OK ? BP_OK : bp__fail(BP_E_FORMAT, "the graph has no output");
+        status = status == BP_E_ARGUMENT ? bp__fail(BP_E_FORMAT, "the graph has no output") : status;
     }
     bp__free(p.entries);
     bp__free(p.listed);

@@ -1,9 +1,11 @@
-/* run.c - checks the tensors of a run, and runs a graph node by node: each as a call of its own, with memory of its own
- * for each result. */
-#include "graph/graph.h"
+/* run.c - runs a graph: by a plan of the whole, or, with graph.backend=eager, node by node, each as a call of its own
+ * with memory of its own for each result. */
+#include "graph/plan.h"
 
 #include "backplane/elementwise.h"
 #include "base/uncancelled.h"
+#include "dispatch/addresses.h"
+#include "dispatch/thread_cache.h"
 #include "ops/shape.h"
 #include "tensor/internal.h"
 
@@ -64,7 +66,7 @@ static bp_status check_apart(const bp_graph *graph, int output, const DLTensor *
 }
 
 static bp_status check_borrowed(const bp_graph *graph, int output, const DLTensor *written) {
-    for (bp_value v = 1; v <= graph->value_count; v++) {
+    for (bp_value v = 1; v <= graph->value_count && graph->borrows; v++) {
         const bp__graph_value *value = &graph->values[v];
         if (value->kind == BP__VALUE_CONSTANT && !value->block) {
             const DLTensor tensor = {.data = value->data,
@@ -225,15 +227,97 @@ bp_status bp__graph_run_eager(const bp_graph *graph, const DLTensor *const *inpu
     return status;
 }
 
+/* ---- Planned runs ---- */
+
+enum { NEAR_OPERANDS = 32 };
+
+/* Runs the plan, and counts the runs of its parts. */
+static bp_status run_plan(const bp_graph *graph, bp_plan *plan, bool fresh, const bp_operand *operands) {
+    static const bp_exec exec = {.struct_size = sizeof exec, .scalars = bp__plain_scalars};
+    bp__count_run(plan);
+    const int64_t start = bp__thread.observed ? bp__now_ns() : 0;
+    bp_status status = bp__plan_run(plan, operands, &exec);
+    if (bp__thread.observed) {
+        bp__trace_call(plan, fresh, start, bp__now_ns(), status);
+    }
+    const bp_plan *due = bp__thread.due_part;
+    if (BP__UNLIKELY(due && bp__thread.due_whole == plan->serial)) {
+        bp__tune_parts(plan);
+        if (atomic_load_explicit(&due->replaced, memory_order_acquire)) {
+            bp__graph_plans_forget(graph, plan);
+        }
+    }
+    return status;
+}
+
+/* A plan that was found by its key has these layouts, but not these addresses. */
+static bp_status check_addresses(const bp_graph *graph, const bp_plan *plan, const bp_operand *operands,
+                                 const DLTensor *const *inputs, const DLTensor *const *outputs) {
+    const bool good = bp__addresses_good(plan->addresses, operands) && !graph->borrows;
+    return BP__LIKELY(good) ? BP_OK : bp__graph_check_tensors(graph, inputs, outputs, false);
+}
+
+static bp_status run_on_plan(const bp_graph *graph, bp_plan *plan, bool fresh, const DLTensor *const *inputs,
+                             const DLTensor *const *outputs) {
+    bp_operand near[NEAR_OPERANDS];
+    const int count = graph->input_count + graph->output_count;
+    bp_operand *operands = count <= NEAR_OPERANDS ? near : bp__alloc((size_t)count * sizeof *operands);
+    if (!operands) {
+        return bp__fail_memory((size_t)count * sizeof *operands, "the operands of a graph");
+    }
+    for (int i = 0; i < count; i++) {
+        const DLTensor *t = i < graph->input_count ? inputs[i] : outputs[i - graph->input_count];
+        operands[i] = (bp_operand){t->data, t->byte_offset};
+    }
+    bp_status status = check_addresses(graph, plan, operands, inputs, outputs);
+    status = status == BP_OK ? run_plan(graph, plan, fresh, operands) : status;
+    bp__free(operands == near ? NULL : operands);
+    return status;
+}
+
+static bp_status run_planned(const bp_graph *graph, const DLTensor *const *inputs, const DLTensor *const *outputs) {
+    bp_plan *plan;
+    bool fresh;
+    BP__TRY(bp__graph_plans_get(&plan, graph, inputs, outputs, false, &fresh));
+    bp_status status = run_on_plan(graph, plan, fresh, inputs, outputs);
+    bp__plan_release(plan);
+    return status;
+}
+
+static bp_status run_either(const bp_graph *graph, const DLTensor *const *inputs, const DLTensor *const *outputs) {
+    if (BP__LIKELY(bp__setting_int(BP_SET_graph_backend) == 0)) {
+        return run_planned(graph, inputs, outputs);
+    }
+    BP__TRY(bp__graph_check_tensors(graph, inputs, outputs, false));
+    return bp__graph_run_eager(graph, inputs, outputs);
+}
+
 bp_status bp_graph_run(const bp_options *options, const bp_graph *graph, const DLTensor *const *inputs,
                        DLTensor *const *outputs) {
     BP__UNCANCELLED;
-    const DLTensor *const *written = (const DLTensor *const *)outputs;
     BP__TRY(bp__graph_check_finished(graph, "bp_graph_run"));
-    BP__TRY(bp__graph_check_tensors(graph, inputs, written, false));
     bp__call_scope scope;
     bp__call_enter(&scope, options);
-    bp_status status = bp__graph_run_eager(graph, inputs, written);
+    bp_status status = run_either(graph, inputs, (const DLTensor *const *)outputs);
     bp__call_leave(&scope);
+    return status;
+}
+
+bp_status bp_graph_plan(bp_plan **plan, const bp_options *options, const bp_graph *graph, const DLTensor *const *inputs,
+                        const DLTensor *const *outputs) {
+    BP__UNCANCELLED;
+    if (!plan) {
+        return bp__fail(BP_E_ARGUMENT, "bp_graph_plan: plan must not be NULL");
+    }
+    *plan = NULL;
+    BP__TRY(bp__graph_check_finished(graph, "bp_graph_plan"));
+    bool fresh;
+    bp__call_scope scope;
+    bp__call_enter(&scope, options);
+    bp_status status = bp__graph_plans_get(plan, graph, inputs, outputs, true, &fresh);
+    bp__call_leave(&scope);
+    if (status == BP_OK) {
+        bp__plan_handed_out();
+    }
     return status;
 }

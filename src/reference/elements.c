@@ -45,12 +45,6 @@ typedef struct function {
     walk at[2]; /* of two elements */
 } function;
 
-/* Results that f32 and f64 round only once have no error before. Others are computed in f32. */
-static reference_number rounded(long double value, bp_dtype to) {
-    const bool once = to == BP_F32 || to == BP_F64 || !isfinite(value);
-    return (reference_number){value, once ? 0 : fabsl(value) * (long double)reference_unit(BP_F32)};
-}
-
 static int64_t truncated(long double x, bp_dtype dtype) {
     const int bits = (int)(8 * bp_dtype_size(dtype));
     const long double high = dtype == BP_U8 ? 255 : ldexpl(1, bits - 1) - 1, low = dtype == BP_U8 ? 0 : -high - 1;
@@ -59,7 +53,7 @@ static int64_t truncated(long double x, bp_dtype dtype) {
 
 static int64_t whole_of_one(void *user, int64_t index) {
     const function *f = user;
-    if (f->kind != BP_UNARY_COPY && f->to == BP_BOOL) {
+    if (f->to == BP_BOOL && bp_unary_dtype((bp_unary_kind)f->kind, BP_F32) == BP_BOOL) {
         return (int64_t)reference_unary((bp_unary_kind)f->kind, real_at(&f->a, index));
     }
     if (!f->a.whole) {
@@ -67,6 +61,9 @@ static int64_t whole_of_one(void *user, int64_t index) {
         return f->to == BP_BOOL ? x != 0 : truncated(x, f->to);
     }
     const int64_t x = f->a.integers.data[index];
+    if (f->kind == BP_UNARY_BITWISE_INVERT) {
+        return f->to == BP_BOOL ? !x : ~x;
+    }
     if (f->kind == BP_UNARY_SIGN) {
         return (x > 0) - (x < 0);
     }
@@ -104,33 +101,20 @@ bp_status reference_of_unary(reference_results *made, int kind, const DLTensor *
 
 static int64_t whole_of_two(void *user, int64_t index) {
     const function *f = user;
-    if (f->to == BP_BOOL) {
+    if (f->to == BP_BOOL && bp_binary_dtype((bp_binary_kind)f->kind, BP_F32) == BP_BOOL) {
         return (int64_t)reference_binary((bp_binary_kind)f->kind, real_at(&f->a, walk_offset(&f->at[0], index)),
                                          real_at(&f->b, walk_offset(&f->at[1], index)));
     }
-    const int64_t a = f->a.integers.data[walk_offset(&f->at[0], index)],
-                  b = f->b.integers.data[walk_offset(&f->at[1], index)];
-    switch (f->kind) {
-    case BP_BINARY_ADD:
-        return (int64_t)((uint64_t)a + (uint64_t)b);
-    case BP_BINARY_SUBTRACT:
-        return (int64_t)((uint64_t)a - (uint64_t)b);
-    case BP_BINARY_MULTIPLY:
-        return (int64_t)((uint64_t)a * (uint64_t)b);
-    case BP_BINARY_MAXIMUM:
-        return a > b ? a : b;
-    default:
-        return a < b ? a : b;
-    }
+    return reference_binary_whole((bp_binary_kind)f->kind, f->to, f->a.integers.data[walk_offset(&f->at[0], index)],
+                                  f->b.integers.data[walk_offset(&f->at[1], index)]);
 }
 
 static reference_number real_of_two(void *user, int64_t index) {
     const function *f = user;
-    const bool chooses = f->kind == BP_BINARY_MAXIMUM || f->kind == BP_BINARY_MINIMUM;
     const long double a = real_at(&f->a, walk_offset(&f->at[0], index)),
                       b = real_at(&f->b, walk_offset(&f->at[1], index));
     const long double value = reference_binary((bp_binary_kind)f->kind, a, b);
-    return chooses ? (reference_number){value, -1} : rounded(value, f->to);
+    return (reference_number){value, reference_binary_bound((bp_binary_kind)f->kind, f->to, value)};
 }
 
 /* Returns a walk over a compact operand that is broadcast to the shape of the output. */

@@ -106,6 +106,93 @@ static long double truth_of_two(bp_binary_kind kind, long double a, long double 
     }
 }
 
+static bool is_opposite(long double rest, long double b) {
+    return rest != 0 && (rest < 0) != (b < 0);
+}
+
+/* The quotient less the remainder's part is an integer, but for rounding. */
+static long double floor_of_quotient(long double a, long double b) {
+    const long double rest = fmodl(a, b), even = (a - rest) / b;
+    const long double quotient = (fabsl(even) < 0x1p62L ? roundl(even) : even) - is_opposite(rest, b);
+    return b == 0 ? a / b : quotient == 0 ? copysignl(0, a / b) : quotient;
+}
+
+static long double quotient_or_power(bp_binary_kind kind, long double a, long double b) {
+    switch (kind) {
+    case BP_BINARY_POW:
+        return powl(a, b);
+    case BP_BINARY_FMOD:
+        return fmodl(a, b);
+    case BP_BINARY_REMAINDER: {
+        const long double rest = fmodl(a, b);
+        return is_opposite(rest, b) ? rest + b : rest;
+    }
+    case BP_BINARY_FLOOR_DIVIDE:
+        return floor_of_quotient(a, b);
+    case BP_BINARY_ATAN2:
+        return atan2l(a, b);
+    default:
+        return truth_of_two(kind, a, b);
+    }
+}
+
+static int64_t power_of_whole(int64_t a, int64_t b) {
+    uint64_t power = 1;
+    if (b < 0) {
+        return a == 1 ? 1 : a == -1 ? (b % 2 ? -1 : 1) : 0;
+    }
+    for (int bit = 62; bit >= 0; bit--) {
+        power *= power;
+        power *= b >> bit & 1 ? (uint64_t)a : 1;
+    }
+    return (int64_t)power;
+}
+
+static int64_t shifted(bp_binary_kind kind, bp_dtype dtype, int64_t a, int64_t b) {
+    const bool out = b < 0 || b >= (int64_t)(8 * bp_dtype_size(dtype));
+    return kind == BP_BINARY_BITWISE_LEFT_SHIFT ? (out ? 0 : (int64_t)((uint64_t)a << b))
+           : out                                ? -(int64_t)(a < 0)
+                                                : a >> b;
+}
+
+/* Of a divisor that is neither 0 nor -1. */
+static int64_t quotient_of_wholes(bp_binary_kind kind, int64_t a, int64_t b) {
+    const int64_t rest = a % b;
+    const bool below = rest != 0 && (rest < 0) != (b < 0);
+    return kind == BP_BINARY_FMOD ? rest : kind == BP_BINARY_REMAINDER ? rest + (below ? b : 0) : a / b - below;
+}
+
+int64_t reference_binary_whole(bp_binary_kind kind, bp_dtype dtype, int64_t a, int64_t b) {
+    switch (kind) {
+    case BP_BINARY_ADD:
+        return (int64_t)((uint64_t)a + (uint64_t)b);
+    case BP_BINARY_SUBTRACT:
+        return (int64_t)((uint64_t)a - (uint64_t)b);
+    case BP_BINARY_MULTIPLY:
+        return (int64_t)((uint64_t)a * (uint64_t)b);
+    case BP_BINARY_MAXIMUM:
+        return a > b ? a : b;
+    case BP_BINARY_MINIMUM:
+        return a < b ? a : b;
+    case BP_BINARY_POW:
+        return power_of_whole(a, b);
+    case BP_BINARY_REMAINDER:
+    case BP_BINARY_FMOD:
+    case BP_BINARY_FLOOR_DIVIDE:
+        return b == 0    ? 0
+               : b == -1 ? (kind == BP_BINARY_FLOOR_DIVIDE ? (int64_t)(0 - (uint64_t)a) : 0)
+                         : quotient_of_wholes(kind, a, b);
+    case BP_BINARY_BITWISE_AND:
+        return a & b;
+    case BP_BINARY_BITWISE_OR:
+        return a | b;
+    case BP_BINARY_BITWISE_XOR:
+        return a ^ b;
+    default:
+        return shifted(kind, dtype, a, b);
+    }
+}
+
 long double reference_binary(bp_binary_kind kind, long double a, long double b) {
     switch (kind) {
     case BP_BINARY_ADD:
@@ -120,7 +207,7 @@ long double reference_binary(bp_binary_kind kind, long double a, long double b) 
     case BP_BINARY_MINIMUM:
         return isnan(a) || isnan(b) ? (long double)NAN : (a > b) == (kind == BP_BINARY_MAXIMUM) ? a : b;
     default:
-        return truth_of_two(kind, a, b);
+        return quotient_or_power(kind, a, b);
     }
 }
 
@@ -158,11 +245,33 @@ long double reference_unary_error(bp_unary_kind kind, bool f64, long double x) {
 
 /* A distance is at most two units of rounding. One unit of it is the rounding to f32 or f64, the types of computation.
  */
-long double reference_unary_bound(bp_unary_kind kind, bp_dtype dtype, long double x, long double y) {
+static long double bound_of(long double distances, bp_dtype dtype, long double y) {
     const bool f64 = dtype == BP_F64, rounds = f64 || dtype == BP_F32;
-    const long double distances = reference_unary_error(kind, f64, x);
     const long double unit = (long double)reference_unit(f64 ? BP_F64 : BP_F32), least = f64 ? 0x1p-1074L : 0x1p-149L;
     return distances == 0 ? -1 : !isfinite(y) ? 0 : (2 * distances - rounds) * unit * fabsl(y) + distances * least;
+}
+
+long double reference_unary_bound(bp_unary_kind kind, bp_dtype dtype, long double x, long double y) {
+    return bound_of(reference_unary_error(kind, dtype == BP_F64, x), dtype, y);
+}
+
+/* f32 and f64 round sums, products and quotients once; 16-bit types are computed in f32. */
+long double reference_binary_bound(bp_binary_kind kind, bp_dtype dtype, long double y) {
+    switch (kind) {
+    case BP_BINARY_MAXIMUM:
+    case BP_BINARY_MINIMUM:
+    case BP_BINARY_FMOD:
+        return -1;
+    case BP_BINARY_POW:
+    case BP_BINARY_FLOOR_DIVIDE:
+        return bound_of(2, dtype, y);
+    case BP_BINARY_ATAN2:
+        return bound_of(3, dtype, y);
+    default: {
+        const bool once = dtype == BP_F32 || dtype == BP_F64 || !isfinite(y);
+        return once ? 0 : fabsl(y) * (long double)reference_unit(BP_F32);
+    }
+    }
 }
 
 /* Whether the function has a pole within this distance of x. */

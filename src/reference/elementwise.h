@@ -9,6 +9,13 @@
 long double reference_unary(bp_unary_kind kind, long double x);
 long double reference_binary(bp_binary_kind kind, long double a, long double b);
 
+/* Returns the result of integers of a type, modulo 2^64. */
+int64_t reference_binary_whole(bp_binary_kind kind, bp_dtype dtype, int64_t a, int64_t b);
+
+/* Returns the largest difference of a function of two elements from its value y, before it is rounded to the type if it
+ * is computed in another one; 0: none but rounding; -1: exact. */
+long double reference_binary_bound(bp_binary_kind kind, bp_dtype dtype, long double y);
+
 /* Returns the largest error of a function of one element that is computed in f32, or in f64, in distances of the
  * numbers next to the result. */
 long double reference_unary_error(bp_unary_kind kind, bool f64, long double x);

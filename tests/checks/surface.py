@@ -14,7 +14,9 @@ FUNCTION = re.compile(r"BP_API\s+bp_status\s+(bp_\w+)\s*\(")
 RUNS = re.compile(r"bp_(\w+_(?:run|plan|explain))")
 # Functions of C that have no counterpart with this name in C++, and why.
 ELSEWHERE = {
-    "graph_run": "graphs have no class in C++ yet; the functions of C take no ownership that C++ would have to know",
+    "graph_run": "graphs have no class in C++ yet",
+    "graph_plan": "graphs have no class in C++ yet",
+    "graph_explain": "graphs have no class in C++ yet",
     "call_run": "takes the address of any struct; C++ has a function for each",
     "call_plan": "takes the address of any struct; C++ has a function for each",
     "call_explain": "takes the address of any struct; C++ has a function for each",
@@ -26,7 +28,7 @@ EXCEPTIONS = {
     ("attention_paged", "bench"): "as in the command",
 }
 # Operations that are steps of others, and so have no call.
-STEPS = {"contract": "einsum makes it"}
+STEPS = {"contract": "einsum makes it", "graph": "it is made of calls, and has functions of its own"}
 
 # Each operation in Python and in the command; one name stands for all that lead to it. Operations of linear algebra have their own.
 NAMES = {

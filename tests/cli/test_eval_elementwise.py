@@ -74,6 +74,23 @@ def test_functions_of_two(evaluate, kind):
     np.testing.assert_array_equal(got, BINARY[kind](a, b))
 
 
+@pytest.mark.parametrize("kind", ["pow", "remainder", "fmod", "floor_divide", "atan2"])
+def test_quotients_and_powers(evaluate, kind):
+    a, b = np.abs(numbers(4, 1, 7)), numbers(6, 1)
+    got, done = evaluate("binary", [a, b], "--kind", kind)
+    assert done.code == 0, done
+    np.testing.assert_allclose(got, getattr(np, {"pow": "power", "atan2": "arctan2"}.get(kind, kind))(a, b), 1e-15)
+
+
+def test_bits(evaluate):
+    a, b = np.arange(-9, 9), np.arange(18) % 5
+    for kind, wanted in (("bitwise_xor", a ^ b), ("bitwise_left_shift", a << b), ("bitwise_right_shift", a >> b)):
+        got, done = evaluate("binary", [a, b], "--kind", kind)
+        assert done.code == 0 and got.dtype == "i8", done
+        np.testing.assert_array_equal(got, wanted)
+    np.testing.assert_array_equal(evaluate("unary", [a], "--kind", "bitwise_invert")[0], ~a)
+
+
 @pytest.mark.parametrize("kind", ["equal", "less", "logical_and"])
 def test_truths(evaluate, kind):
     a, b = numbers(4, 1, 7).round(), numbers(6, 1).round()

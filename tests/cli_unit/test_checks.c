@@ -184,6 +184,8 @@ static const char *const whole_cases[][WORDS] = {
     {"binary", "3x4", "4", "--kind", "multiply"},
     {"binary", "3x4", "4", "--kind", "maximum"},
     {"binary", "3x4", "4", "--kind", "minimum"},
+    {"unary", "3x4", "--kind", "bitwise_invert"},
+    {"binary", "3x4", "4", "--kind", "floor_divide"},
     {"where", "4 B", "3x4", "3x1"},
     {"take", "3x4x2", "2x3 I"},
     {"take", "4x5", "7 I", "--dim", "-1"},
@@ -444,7 +446,7 @@ static const char *const functions[] = {
 /* All functions of one element, and elements that are taken, in each type. */
 static void wrong_elements_are_found_functions(void **state) {
     (void)state;
-    for (size_t i = BP_UNARY_NEGATIVE; i < sizeof functions / sizeof functions[0]; i++) {
+    for (size_t i = BP_UNARY_NEGATIVE; i < BP_UNARY_BITWISE_INVERT; i++) {
         const char *words[WORDS] = {"unary", "3x17", "--kind", functions[i]};
         try_one(words, BP_F32);
         try_one(words, BP_F64);
@@ -495,7 +497,7 @@ static void awkward_values_pass(void **state) {
         {"softmax", "0x3"},
         {"unary", "0", "--kind", "exp"},
     };
-    for (size_t i = BP_UNARY_NEGATIVE; i < sizeof functions / sizeof functions[0]; i++) {
+    for (size_t i = BP_UNARY_NEGATIVE; i < BP_UNARY_BITWISE_INVERT; i++) {
         const char *words[WORDS] = {"unary", "100 X", "--kind", functions[i]};
         try_right(words, BP_F32);
         try_right(words, BP_F64);

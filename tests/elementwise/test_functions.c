@@ -89,7 +89,7 @@ static void errors_are_within_the_bounds(void **state) {
     (void)state;
     for (int s = 0; s < INSTRUCTION_SETS; s++) {
         for (int t = 0; t < 2; t++) {
-            for (int kind = 1; kind < BP_UNARY_KINDS; kind++) {
+            for (int kind = 1; kind < BP_UNARY_BITWISE_INVERT; kind++) {
                 fill(dtypes[t]);
                 run_all(all_settings[s], (bp_unary_kind)kind, dtypes[t], COUNT);
                 for (int64_t i = 0; i < COUNT; i++) {
@@ -105,7 +105,7 @@ static void halves_are_rounded_once(void **state) {
     enum { PART = 1 << 14 };
     (void)state;
     for (int s = 0; s < INSTRUCTION_SETS; s++) {
-        for (int kind = 1; kind < BP_UNARY_KINDS; kind++) {
+        for (int kind = 1; kind < BP_UNARY_BITWISE_INVERT; kind++) {
             for (int part = 0; part < 8; part++) {
                 const bp_dtype dtype = part < 4 ? BP_F16 : BP_BF16;
                 for (int i = 0; i < PART; i++) {
@@ -124,7 +124,7 @@ static void halves_are_rounded_once(void **state) {
 /* An element's bits depend neither on its place in a vector nor on the number of elements. */
 static void bits_do_not_depend_on_the_place(void **state) {
     (void)state;
-    for (int kind = 1; kind < BP_UNARY_KINDS; kind++) {
+    for (int kind = 1; kind < BP_UNARY_BITWISE_INVERT; kind++) {
         static char whole[COUNT * 8];
         if (bp_unary_dtype((bp_unary_kind)kind, BP_F32) != BP_F32) {
             continue;

@@ -123,11 +123,12 @@ static void test_network(void **state) {
 /* Each view, also of a view, and reshaped ones that are copies. */
 static void test_views(void **state) {
     (void)state;
-    static float x[2 * 3 * 4], turned[4 * 6], part[2 * 2 * 3 * 2];
+    static float x[2 * 3 * 4], turned[4 * 6], part[2 * 2 * 3 * 2], rows[3 * 8];
     fill(x, 24, 5);
     VIEW(xv, x, BP_F32, 2, 3, 4);
     VIEW(tv, turned, BP_F32, 4, 6);
     VIEW(pv, part, BP_F32, 2, 2, 3, 2);
+    VIEW(rv, rows, BP_F32, 3, 8);
     bp_graph *graph;
     bp_value a, b, c, d, e;
     OK(bp_graph_create(&graph));
@@ -139,6 +140,8 @@ static void test_views(void **state) {
     OK(bp_graph_expand(graph, c, 4, (int64_t[]){2, 2, 3, 2}, &d));
     OK(bp_graph_output(graph, "part", d));
     OK(bp_graph_slice(graph, xi, 1, 5, 9, 1, &e));
+    OK(bp_graph_reshape(graph, a, 2, (int64_t[]){3, 8}, &c)); /* no strides have these rows */
+    OK(bp_graph_output(graph, "rows", c));
     bp_dtype dtype;
     int ndim;
     int64_t shape[BP_MAX_NDIM];
@@ -152,7 +155,8 @@ static void test_views(void **state) {
     FAILS(bp_graph_slice(graph, xi, 0, 0, 1, 0, &e), BP_E_ARGUMENT, "step is 0");
     FAILS(bp_graph_expand(graph, xi, 3, (int64_t[]){2, 6, 4}, &e), BP_E_SHAPE, "expand");
     OK(bp_graph_finish(graph));
-    OK(bp_graph_run(NULL, graph, (const DLTensor *[]){&xv.tensor}, (DLTensor *[]){&tv.tensor, &pv.tensor}));
+    OK(bp_graph_run(NULL, graph, (const DLTensor *[]){&xv.tensor}, (DLTensor *[]){&tv.tensor, &pv.tensor, &rv.tensor}));
+    assert_memory_equal(rows, turned, sizeof rows);
     for (int i = 0; i < 2; i++) {
         for (int j = 0; j < 3; j++) {
             for (int k = 0; k < 4; k++) {

@@ -145,6 +145,54 @@ def test_conversions_of_what_does_not_fit():
         ew.astype(x, np.float32, copy=False)
 
 
+QUOTIENTS = ("pow", "remainder", "fmod", "floor_divide", "atan2")
+
+
+@pytest.mark.parametrize("name", QUOTIENTS)
+@pytest.mark.parametrize("kind, tolerance", [("f8", 1e-15), ("f4", 4e-7), ("f2", 2e-3)])
+def test_quotients_and_powers(name, kind, tolerance):
+    x, y = random(4, 1, 70).astype(kind), random(3, 1).astype(kind)
+    x = np.abs(x) if name == "pow" else x
+    for a, b in ((x, y), (y, x) if name != "pow" else (x, y), (x[::-1, :, ::3], y), (x, 2.5), (x[1:1], y)):
+        found = getattr(ew, name)(a, b)
+        with np.errstate(over="ignore"):
+            wanted = getattr(np, {"pow": "power", "atan2": "arctan2"}.get(name, name))(a, b)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found.astype(float), wanted.astype(float), tolerance)
+
+
+@pytest.mark.parametrize("kind", ["i4", "i8"])
+def test_quotients_and_powers_of_integers(kind):
+    x, y = np.array([7, -7, 6, 0, np.iinfo(kind).min], kind), np.array([[3], [-3], [1], [-1], [0]], kind)
+    with np.errstate(divide="ignore", over="ignore"):
+        for name in ("remainder", "fmod", "floor_divide"):
+            found = getattr(ew, name)(x, y)
+            assert found.dtype == kind
+            np.testing.assert_array_equal(found, getattr(np, name)(x, y))
+    np.testing.assert_array_equal(ew.pow(x, np.abs(y)), np.power(x, np.abs(y)))
+    np.testing.assert_array_equal(ew.pow(np.array([1, -1, 2, 0], kind), -3), [1, -1, 0, 0])
+    np.testing.assert_array_equal(ew.floor_divide(x, 2), x // 2)
+    assert ew.atan2(x, y).dtype == np.float64
+    np.testing.assert_allclose(ew.atan2(x, y), np.arctan2(x, y), 1e-15)
+
+
+@pytest.mark.parametrize("kind", ["i4", "i8", "?"])
+def test_bits(kind):
+    x, y = (rng.integers(0 if kind == "?" else -99, 2 if kind == "?" else 99, shape).astype(kind) for shape in ((4, 1, 70), (3, 1)))
+    for name in ("bitwise_and", "bitwise_or", "bitwise_xor"):
+        np.testing.assert_array_equal(getattr(ew, name)(x, y), getattr(np, name)(x, y))
+        assert getattr(ew, name)(x, y).dtype == kind
+    np.testing.assert_array_equal(ew.bitwise_invert(x), ~x)
+    if kind != "?":
+        np.testing.assert_array_equal(ew.bitwise_left_shift(x, 3), x << 3)
+        np.testing.assert_array_equal(ew.bitwise_right_shift(x, np.abs(y) % 8), x >> (np.abs(y) % 8))
+        np.testing.assert_array_equal(ew.bitwise_right_shift(x, 99), np.where(x < 0, -1, 0))
+    with pytest.raises(TypeError, match="input is f64; it must be i32, i64 or bool"):
+        ew.bitwise_invert(1.5)
+    with pytest.raises(TypeError, match="a is f64; it must be i32, i64 or bool"):
+        ew.bitwise_and(x, 1.5) if kind != "?" else ew.bitwise_and(x.astype(float), 1.5)
+
+
 @pytest.mark.parametrize("kind", ["f4", "f8", "i8", "u1", "?", "c16"])
 def test_where(kind):
     rng = np.random.default_rng(3)
@@ -167,6 +215,9 @@ def test_where_with_numbers():
     assert ew.where(x > 0, np.float64(1), x.astype("f4")).dtype == np.where(x > 0, np.float64(1), x).dtype
     np.testing.assert_array_equal(ew.where([True, False], [1, 2], [3, 4]), [1, 4])
     assert bp.explain(ew.where, x > 0, x, x).chosen.library == "native"
+    own = bp.from_dlpack(np.array([1.0, 2.0]))
+    assert isinstance(ew.where([True, False], own, 0.0), bp.Tensor) and isinstance(ew.where([True, False], 0, own), bp.Tensor)
+    assert isinstance(ew.where(bp.from_dlpack(np.array([True, False])), [1.0, 2.0], 0.0), np.ndarray)
 
 
 def test_indices():

@@ -221,30 +221,6 @@ static void add_words(bp__text *text, const request *r) {
     }
 }
 
-/* Summarizes the parts: the slowest part, and the guarantees that hold for all parts. */
-static void sum_up(bp__composition *c, const bp__program *program) {
-    const uint32_t packs = BP_PROPERTY_PACKS_A | BP_PROPERTY_PACKS_B | BP_PROPERTY_PACKS_C;
-    const uint32_t lossy =
-        BP_PROPERTY_ROUNDS_BELOW_TF32 | BP_PROPERTY_INPUTS_TF32; /* if one part rounds, the whole plan does */
-    uint32_t loses = 0;
-    double longest = -1;
-    c->properties = ~packs;
-    for (int i = 0; i < program->count; i++) {
-        const bp__part *part = &program->parts[i];
-        const bp_verdict *v = &part->plan->verdict;
-        double cost = part->plan->order_ns * (double)part->runs;
-        c->cost_ns += v->cost_ns * (double)part->runs;
-        c->properties &= v->properties;
-        loses |= v->properties & lossy;
-        c->threads = v->threads > c->threads ? v->threads : c->threads;
-        if (cost > longest) {
-            longest = cost;
-            c->longest = part->plan;
-        }
-    }
-    c->properties |= loses;
-}
-
 /* Describes an operand of the call. An output that the program did not pass is compact. */
 static bool describe_operand(const void *context, int operand, bp__elements *elements) {
     const request *r = context;
@@ -284,11 +260,11 @@ static bp_status compose(bp_plan **plan, const bp__plan_key *key, const request 
                              program->count == 1 ? bp__contraction_of(program)->actions[0].text : "several parts",
                          .key = *key};
     bp__text words = {0}, reason = {0};
-    sum_up(&c, program);
+    BP__TRY(bp__program_sum_up(program, &c));
     add_words(&words, r);
     bp__text_addf(&reason, "path found by %s, in %d part%s%s; the slowest part: %s", r->path->info.strategy,
                   program->count, program->count == 1 ? "" : "s", threads_text(bp__contraction_of(program)->threads),
-                  c.longest->reason);
+                  c.reason);
     c.text = bp__text_get(&words);
     c.reason = bp__text_get(&reason);
     bp_status status = bp__plan_compose(plan, &program->base, &c);

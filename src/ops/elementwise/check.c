@@ -81,39 +81,6 @@ bp_dtype bp_binary_dtype(bp_binary_kind kind, bp_dtype dtype) {
     return kind >= BP_BINARY_EQUAL && kind <= BP_BINARY_LOGICAL_XOR ? BP_BOOL : dtype;
 }
 
-static bool takes_bool(const request *r) {
-    return r->op == BP_OP_BINARY ? bp_binary_dtype((bp_binary_kind)r->kind, BP_F32) == BP_BOOL
-                                 : r->kind == BP_UNARY_LOGICAL_NOT;
-}
-
-static bool takes_integers(const request *r) {
-    switch (r->op == BP_OP_UNARY ? r->kind : BP_UNARY_KINDS) {
-    case BP_UNARY_NEGATIVE:
-    case BP_UNARY_ABS:
-    case BP_UNARY_RELU:
-    case BP_UNARY_FLOOR:
-    case BP_UNARY_CEIL:
-    case BP_UNARY_ROUND:
-    case BP_UNARY_TRUNC:
-    case BP_UNARY_SIGN:
-        return true;
-    default:
-        return r->op == BP_OP_BINARY ? r->kind != BP_BINARY_DIVIDE : takes_bool(r);
-    }
-}
-
-/* The first operand of the type of the elements: of WHERE, a. */
-static int first_of(const request *r) {
-    return r->op == BP_OP_WHERE;
-}
-
-static bp_dtype result_type(const request *r) {
-    const bp_dtype first = dtype_of(r, first_of(r));
-    return r->op == BP_OP_UNARY    ? bp_unary_dtype((bp_unary_kind)r->kind, first)
-           : r->op == BP_OP_BINARY ? bp_binary_dtype((bp_binary_kind)r->kind, first)
-                                   : first;
-}
-
 static const char *kind_name(const request *r) {
     static const char *const unary[] = {
 #define X(number, name, text) [BP_UNARY_##name] = text,
@@ -126,6 +93,76 @@ static const char *kind_name(const request *r) {
 #undef X
     };
     return r->op == BP_OP_UNARY ? unary[r->kind] : r->op == BP_OP_BINARY ? binary[r->kind] : bp_op_name(r->op);
+}
+
+/* The types of the elements that functions take. */
+enum { FLOATS = 1, INTEGERS = 2, BOOL = 4 };
+
+static int types_of_one(uint32_t kind) {
+    switch (kind) {
+    case BP_UNARY_NEGATIVE:
+    case BP_UNARY_ABS:
+    case BP_UNARY_RELU:
+    case BP_UNARY_FLOOR:
+    case BP_UNARY_CEIL:
+    case BP_UNARY_ROUND:
+    case BP_UNARY_TRUNC:
+    case BP_UNARY_SIGN:
+        return FLOATS | INTEGERS;
+    case BP_UNARY_LOGICAL_NOT:
+        return FLOATS | INTEGERS | BOOL;
+    case BP_UNARY_BITWISE_INVERT:
+        return INTEGERS | BOOL;
+    default:
+        return FLOATS;
+    }
+}
+
+static int types_of_two(uint32_t kind) {
+    switch (kind) {
+    case BP_BINARY_DIVIDE:
+    case BP_BINARY_ATAN2:
+        return FLOATS;
+    case BP_BINARY_BITWISE_AND:
+    case BP_BINARY_BITWISE_OR:
+    case BP_BINARY_BITWISE_XOR:
+        return INTEGERS | BOOL;
+    case BP_BINARY_BITWISE_LEFT_SHIFT:
+    case BP_BINARY_BITWISE_RIGHT_SHIFT:
+        return INTEGERS;
+    default:
+        return bp_binary_dtype((bp_binary_kind)kind, BP_F32) == BP_BOOL ? FLOATS | INTEGERS | BOOL : FLOATS | INTEGERS;
+    }
+}
+
+/* Refuses an element type that a function does not take. */
+static bp_status check_function_type(const request *r, bp_dtype type) {
+    static const char *const names[] = {
+        [FLOATS] = "f16, bf16, f32 or f64",
+        [INTEGERS] = "i32 or i64",
+        [FLOATS | INTEGERS] = "f16, bf16, f32, f64, i32 or i64",
+        [INTEGERS | BOOL] = "i32, i64 or bool",
+        [FLOATS | INTEGERS | BOOL] = "f16, bf16, f32, f64, i32, i64 or bool",
+    };
+    const int types = r->op == BP_OP_UNARY ? types_of_one(r->kind) : types_of_two(r->kind);
+    const int own = is_float(type) ? FLOATS : type == BP_I32 || type == BP_I64 ? INTEGERS : type == BP_BOOL ? BOOL : 0;
+    if (own & types) {
+        return BP_OK;
+    }
+    return bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be %s", kind_name(r), name_of(r, 0), bp_dtype_name(type),
+                    names[types]);
+}
+
+/* The first operand of the type of the elements: of WHERE, a. */
+static int first_of(const request *r) {
+    return r->op == BP_OP_WHERE;
+}
+
+static bp_dtype result_type(const request *r) {
+    const bp_dtype first = dtype_of(r, first_of(r));
+    return r->op == BP_OP_UNARY    ? bp_unary_dtype((bp_unary_kind)r->kind, first)
+           : r->op == BP_OP_BINARY ? bp_binary_dtype((bp_binary_kind)r->kind, first)
+                                   : first;
 }
 
 static bp_status check_kind(const request *r) {
@@ -152,7 +189,7 @@ static bp_status check_types(const request *r) {
     if (r->op == BP_OP_UNARY && r->kind == BP_UNARY_COPY) {
         return check_copy_types(r);
     }
-    const bool takes = r->op == BP_OP_TAKE || r->op == BP_OP_GATHER, integer = first == BP_I32 || first == BP_I64;
+    const bool takes = r->op == BP_OP_TAKE || r->op == BP_OP_GATHER;
     if (takes && dtype_of(r, 1) != BP_I32 && dtype_of(r, 1) != BP_I64) {
         return bp__fail(BP_E_DTYPE, "%s: indices is %s; it must be i32 or i64", kind_name(r),
                         bp_dtype_name(dtype_of(r, 1)));
@@ -160,13 +197,8 @@ static bp_status check_types(const request *r) {
     if (r->op == BP_OP_WHERE && dtype_of(r, 0) != BP_BOOL) {
         return bp__fail(BP_E_DTYPE, "where: condition is %s; it must be bool", bp_dtype_name(dtype_of(r, 0)));
     }
-    if (!takes && r->op != BP_OP_WHERE && !is_float(first) && !(integer && takes_integers(r)) &&
-        !(first == BP_BOOL && takes_bool(r))) {
-        return bp__fail(BP_E_DTYPE, "%s: %s is %s; it must be f16, bf16, f32%s", kind_name(r), name_of(r, 0),
-                        bp_dtype_name(first),
-                        takes_bool(r)       ? ", f64, i32, i64 or bool"
-                        : takes_integers(r) ? ", f64, i32 or i64"
-                                            : " or f64");
+    if (!takes && r->op != BP_OP_WHERE) {
+        BP__TRY(check_function_type(r, first));
     }
     for (int i = takes ? 2 : first_of(r) + 1; i < r->count - 1; i++) {
         if (dtype_of(r, i) != first) {

@@ -17,7 +17,8 @@ static bool is_positive(const bp_problem *problem, int input) {
     case BP_UNARY_LOG2:
         return true;
     default:
-        return problem->op == BP_OP_BINARY && kind == BP_BINARY_DIVIDE && input == 1;
+        return problem->op == BP_OP_BINARY &&
+               (kind == BP_BINARY_POW ? input == 0 : kind == BP_BINARY_DIVIDE && input == 1);
     }
 }
 

@@ -40,9 +40,10 @@ const bp__native_kernels *bp__native_bf16_kernels(const bp_host *host, const bp_
     return set ? &set->of[problem->dtype - BP_F16] : NULL;
 }
 
-/* The families, named as in BP_OP_MAP. dispatch turns einsum into products and contractions, so einsum itself never
- * gets here. */
+/* The families, named as in BP_OP_MAP. Plans of einsum and of graphs are made of other operations, so they never get
+ * here. */
 #define bp__native_einsum bp__native_contract
+#define bp__native_graph bp__native_contract
 static const bp__native_family *family_of(uint32_t op) {
     static const bp__native_family *const families[] = {
 #define X(number, name, text, inputs, outputs, family) [BP_OP_##name] = &bp__native_##family,

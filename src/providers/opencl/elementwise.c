@@ -258,10 +258,18 @@ static bool integers_have(uint32_t kind) {
     case BP_UNARY_ROUND:
     case BP_UNARY_TRUNC:
     case BP_UNARY_SIGN:
+    case BP_UNARY_BITWISE_INVERT:
         return true;
     default:
         return false;
     }
+}
+
+/* Functions that floating numbers do not have. */
+static bool is_bitwise(const bp_problem *problem) {
+    const uint32_t kind = problem->of.elementwise.kind;
+    return problem->op == BP_OP_UNARY ? kind == BP_UNARY_BITWISE_INVERT
+                                      : kind >= BP_BINARY_BITWISE_AND && kind <= BP_BINARY_BITWISE_RIGHT_SHIFT;
 }
 
 /* Whether the results are bool. Conversions are apart. */
@@ -272,6 +280,9 @@ static bool is_truth(const bp_problem *problem) {
 static bool has_truth(const bp_problem *problem) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
     const bool whole = p->type[0] == BP_I32 || p->type[0] == BP_I64 || p->type[0] == BP_BOOL;
+    if (is_bitwise(problem)) {
+        return p->type[0] == BP_BOOL;
+    }
     if (problem->op == BP_OP_UNARY) {
         return p->kind == BP_UNARY_LOGICAL_NOT
                    ? whole || is_floating(p->type[0])
@@ -296,8 +307,9 @@ static bool has_function(const bp_problem *problem) {
     if (whole && unary) {
         return integers_have(p->kind);
     }
-    return (whole && p->kind != BP_BINARY_DIVIDE && p->kind < BP_BINARY_KINDS) ||
-           (is_floating(p->type[0]) && p->kind < (unary ? (uint32_t)BP_UNARY_KINDS : (uint32_t)BP_BINARY_KINDS));
+    return (whole && p->kind != BP_BINARY_DIVIDE && p->kind != BP_BINARY_ATAN2 && p->kind < BP_BINARY_KINDS) ||
+           (is_floating(p->type[0]) && !is_bitwise(problem) &&
+            p->kind < (unary ? (uint32_t)BP_UNARY_KINDS : (uint32_t)BP_BINARY_KINDS));
 }
 
 static bool converts(const bp_problem *problem) {

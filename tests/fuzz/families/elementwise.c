@@ -47,7 +47,8 @@ static void draw_binary(trial *t, bp_dtype type) {
         return;
     }
     const bp_dtype result = bp_binary_dtype((bp_binary_kind)p.kind, type), to = result == BP_DTYPE_NONE ? type : result;
-    add_output(t, "output", to, ndim, shape, is_float(to) ? 2 : 0);
+    const bool computed = p.kind == BP_BINARY_POW || p.kind == BP_BINARY_ATAN2;
+    add_output(t, "output", to, ndim, shape, is_float(to) ? computed ? 8 : 2 : 0);
 }
 
 static void draw_where(trial *t, bp_dtype type) {

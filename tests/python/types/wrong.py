@@ -25,6 +25,7 @@ number: int = F.relu(own)  # error: int
 one: "np.ndarray[tuple[int, ...], np.dtype[np.float64]]" = F.max_pool2d(own, 2, return_indices=True)  # error: Tuple
 elementwise.add(own)  # error: add
 elementwise.exp(None)  # error: exp
+elementwise.where(own, own)  # error: where
 reduce.sum(own, axes=0)  # error: sum
 reduce.mean(own, settings={"num_threads": "x"})  # error: mean
 fft.fft(own, norm="orthogonal")  # error: fft

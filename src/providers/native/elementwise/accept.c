@@ -66,7 +66,9 @@ static bool find_set(bp__element_set *set, const bp__element_kernels *kernels, c
     if (p->kind >= (inputs == 1 ? (uint32_t)BP_UNARY_KINDS : (uint32_t)BP_BINARY_KINDS)) {
         return false;
     }
-    set->unary = inputs == 1 ? kernels->unary[domain][p->kind] : NULL;
+    /* bool is computed as the integers 0 and 1 */
+    const bool inverts = inputs == 1 && p->kind == BP_UNARY_BITWISE_INVERT && p->type[0] == BP_BOOL;
+    set->unary = inputs == 1 ? kernels->unary[domain][inverts ? (uint32_t)BP_UNARY_LOGICAL_NOT : p->kind] : NULL;
     set->binary = inputs == 2 ? kernels->binary[domain][p->kind] : NULL;
     return set->write && (set->unary || set->binary);
 }
@@ -98,8 +100,15 @@ static double work_of(const bp_problem *problem) {
         [BP_UNARY_HARDSWISH] = 0.2, [BP_UNARY_RSQRT] = 0.3, [BP_UNARY_RECIPROCAL] = 0.2, [BP_UNARY_SIN] = 1.0,
         [BP_UNARY_COS] = 1.0,       [BP_UNARY_TAN] = 1.1,   [BP_UNARY_ERF] = 0.8,        [BP_UNARY_EXPM1] = 0.4,
         [BP_UNARY_LOG1P] = 0.7,     [BP_UNARY_LOG2] = 0.5};
+    static const double binary[BP_BINARY_KINDS] = {[BP_BINARY_POW] = 3,
+                                                   [BP_BINARY_REMAINDER] = 0.6,
+                                                   [BP_BINARY_FMOD] = 0.5,
+                                                   [BP_BINARY_FLOOR_DIVIDE] = 0.9,
+                                                   [BP_BINARY_ATAN2] = 1};
     const uint32_t kind = problem->of.elementwise.kind;
-    return problem->op == BP_OP_UNARY && kind < BP_UNARY_KINDS ? unary[kind] : 0;
+    return problem->op == BP_OP_UNARY && kind < BP_UNARY_KINDS     ? unary[kind]
+           : problem->op == BP_OP_BINARY && kind < BP_BINARY_KINDS ? binary[kind]
+                                                                   : 0;
 }
 
 double bp__element_cost(const bp_host *host, const bp_problem *problem) {

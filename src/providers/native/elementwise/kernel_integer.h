@@ -14,7 +14,46 @@ UNARY(relu, x[i] < 0 ? 0 : x[i])
 UNARY(sign, (x[i] > 0) - (x[i] < 0))
 UNARY(same, x[i])
 UNARY(logical_not, x[i] == 0)
+UNARY(bitwise_invert, ~x[i])
 #undef UNARY
+
+/* ---- Functions of two elements ---- */
+
+enum { NAME(BITS) = 8 * sizeof(INTEGER) };
+
+/* A division by 0 gives 0, and one by -1 must not reach the processor, which traps if the quotient does not fit. */
+INLINE INTEGER NAME(fmod)(INTEGER a, INTEGER b) {
+    return (INTEGER)(b == 0 || b == -1 ? 0 : a % b);
+}
+
+INLINE INTEGER NAME(remainder)(INTEGER a, INTEGER b) {
+    const INTEGER rest = NAME(fmod)(a, b);
+    return (INTEGER)(rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
+}
+
+INLINE INTEGER NAME(floor_divide)(INTEGER a, INTEGER b) {
+    const INTEGER rest = NAME(fmod)(a, b);
+    return (INTEGER)(b == 0 ? 0 : b == -1 ? -(UNSIGNED)a : (UNSIGNED)(a / b - (rest != 0 && (rest < 0) != (b < 0))));
+}
+
+INLINE INTEGER NAME(pow)(INTEGER a, INTEGER b) {
+    UNSIGNED power = 1;
+    if (b < 0) {
+        return (INTEGER)(a == 1 ? 1 : a == -1 ? (b & 1 ? -1 : 1) : 0);
+    }
+    for (UNSIGNED square = (UNSIGNED)a; b > 0; b >>= 1, square *= square) {
+        power *= b & 1 ? square : 1;
+    }
+    return (INTEGER)power;
+}
+
+INLINE INTEGER NAME(left_shift)(INTEGER a, INTEGER b) {
+    return (INTEGER)(b < 0 || b >= NAME(BITS) ? 0 : (UNSIGNED)a << b);
+}
+
+INLINE INTEGER NAME(right_shift)(INTEGER a, INTEGER b) {
+    return (INTEGER)(a >> (b < 0 || b >= NAME(BITS) ? NAME(BITS) - 1 : b));
+}
 
 #define BINARY(name, result)                                                                                           \
     VECTORIZED static void NAME(run_##name)(int64_t n, const void *of_a, const void *of_b, void *of_y) {               \
@@ -38,6 +77,15 @@ BINARY(is_greater_equal, a[i] >= b[i])
 BINARY(logical_and, (a[i] != 0) & (b[i] != 0))
 BINARY(logical_or, (a[i] != 0) | (b[i] != 0))
 BINARY(logical_xor, (a[i] != 0) ^ (b[i] != 0))
+BINARY(pow, NAME(pow)(a[i], b[i]))
+BINARY(remainder, NAME(remainder)(a[i], b[i]))
+BINARY(fmod, NAME(fmod)(a[i], b[i]))
+BINARY(floor_divide, NAME(floor_divide)(a[i], b[i]))
+BINARY(bitwise_and, a[i] & b[i])
+BINARY(bitwise_or, a[i] | b[i])
+BINARY(bitwise_xor, a[i] ^ b[i])
+BINARY(bitwise_left_shift, NAME(left_shift)(a[i], b[i]))
+BINARY(bitwise_right_shift, NAME(right_shift)(a[i], b[i]))
 #undef BINARY
 
 #undef TYPE

@@ -163,6 +163,11 @@ BINARY(is_greater_equal)
 BINARY(logical_and)
 BINARY(logical_or)
 BINARY(logical_xor)
+BINARY(pow)
+BINARY(remainder)
+BINARY(fmod)
+BINARY(floor_divide)
+BINARY(atan2)
 #undef BINARY
 
 #undef ALL

@@ -26,8 +26,20 @@
 #define COS_TERMS 0.04166666466f, -0.001388830292f, 2.454791685e-05f
 #define ERF_TERMS                                                                                                      \
     0.1283791658f, -0.3761262667f, 0.1128359472f, -0.02685421201f, 0.005189087423f, -0.0008016864287f, 7.875875063e-05f
+#define HALF_BITS 12
+#define LN2_HIGH 0x1.62ep-1f
+#define LN2_LOW 3.19461849453e-5f
+#define LOWEST -120.f
+#define HIGHEST 89.f
+#define ARTANH_TERMS 1.f / 5, 1.f / 7, 1.f / 9, 1.f / 11, 1.f / 13
+#define THIRD_LOW -9.93410776862e-09
+#define ATAN_TERMS -0.3333333176f, 0.1999954022f, -0.1426394636f, 0.1074363163f, -0.06451597259f
+#define PI_HIGH 0x1.921fb6p1
+#define PI_LOW -8.74227800037e-08
 #define QUARTER 0x1.921p0f, 0x1.f6ap-13f, 0x1.11p-26f, 0x1.68cp-39f, 0x1.1a6264p-54f
 #include "kernel_function.h"
+
+#include "kernel_pair.h"
 
 #include "kernel_number.h"
 
@@ -52,8 +64,24 @@
     0.128379167095512574, -0.376126389031837481, 0.112837916709548787, -0.0268661706450767932, 0.00522397762481801447, \
         -0.000854832698083378991, 0.000120553311116427109, -0.0000149255952668311816, 0.00000164610004841213680,       \
         -1.63503127010546950e-7, 1.46597752740474358e-8, -1.13728488567916736e-9, 5.95717614774891122e-11
+#define HALF_BITS 27
+#define LN2_HIGH 0x1.62e42fefa2p-1
+#define LN2_LOW 7.3710025651677989e-13
+#define LOWEST -760.
+#define HIGHEST 710.
+#define ARTANH_TERMS                                                                                                   \
+    1. / 5, 1. / 7, 1. / 9, 1. / 11, 1. / 13, 1. / 15, 1. / 17, 1. / 19, 1. / 21, 1. / 23, 1. / 25, 1. / 27
+#define THIRD_LOW 1.85037170770859413e-17
+#define ATAN_TERMS                                                                                                     \
+    -0.333333333333333315, 0.19999999999995513, -0.142857142846651797, 0.111111110151467143, -0.0909090457366906052,   \
+        0.0769218308734202633, -0.066645099898180446, 0.0585813625190614584, -0.0508538348884283106,                   \
+        0.0392297445366122238, -0.0191745435720213284
+#define PI_HIGH 0x1.921fb54442d18p1
+#define PI_LOW 1.22464679914735321e-16
 #define QUARTER 0x1.921fb544p0, 0x1.0b4611a6p-34, 0x1.3198a2ep-69, 0x1.b839a252049c1p-104
 #include "kernel_function.h"
+
+#include "kernel_pair.h"
 
 #include "kernel_number.h"
 
@@ -93,16 +121,28 @@
         [BP_UNARY_NEGATIVE] = run_negative_##type, [BP_UNARY_ABS] = run_abs_##type, [BP_UNARY_RELU] = run_relu_##type, \
         [BP_UNARY_FLOOR] = run_same_##type, [BP_UNARY_CEIL] = run_same_##type, [BP_UNARY_ROUND] = run_same_##type,     \
         [BP_UNARY_TRUNC] = run_same_##type, [BP_UNARY_SIGN] = run_sign_##type,                                         \
-        [BP_UNARY_LOGICAL_NOT] = run_logical_not_##type                                                                \
+        [BP_UNARY_LOGICAL_NOT] = run_logical_not_##type, [BP_UNARY_BITWISE_INVERT] = run_bitwise_invert_##type         \
     }
-#define INTEGER_BINARY(type)                                                                                           \
+#define NUMBER_BINARY(type)                                                                                            \
     [BP_BINARY_ADD] = run_add_##type, [BP_BINARY_SUBTRACT] = run_subtract_##type,                                      \
     [BP_BINARY_MULTIPLY] = run_multiply_##type, [BP_BINARY_MAXIMUM] = run_greater_##type,                              \
     [BP_BINARY_MINIMUM] = run_less_##type, [BP_BINARY_EQUAL] = run_is_equal_##type,                                    \
     [BP_BINARY_NOT_EQUAL] = run_is_not_equal_##type, [BP_BINARY_LESS] = run_is_less_##type,                            \
     [BP_BINARY_LESS_EQUAL] = run_is_less_equal_##type, [BP_BINARY_GREATER] = run_is_greater_##type,                    \
     [BP_BINARY_GREATER_EQUAL] = run_is_greater_equal_##type, [BP_BINARY_LOGICAL_AND] = run_logical_and_##type,         \
-    [BP_BINARY_LOGICAL_OR] = run_logical_or_##type, [BP_BINARY_LOGICAL_XOR] = run_logical_xor_##type
+    [BP_BINARY_LOGICAL_OR] = run_logical_or_##type, [BP_BINARY_LOGICAL_XOR] = run_logical_xor_##type,                  \
+    [BP_BINARY_POW] = run_pow_##type, [BP_BINARY_REMAINDER] = run_remainder_##type,                                    \
+    [BP_BINARY_FMOD] = run_fmod_##type, [BP_BINARY_FLOOR_DIVIDE] = run_floor_divide_##type
+#define INTEGER_BINARY(type)                                                                                           \
+    {                                                                                                                  \
+        NUMBER_BINARY(type), [BP_BINARY_BITWISE_AND] = run_bitwise_and_##type,                                         \
+                             [BP_BINARY_BITWISE_OR] = run_bitwise_or_##type,                                           \
+                             [BP_BINARY_BITWISE_XOR] = run_bitwise_xor_##type,                                         \
+                             [BP_BINARY_BITWISE_LEFT_SHIFT] = run_bitwise_left_shift_##type,                           \
+                             [BP_BINARY_BITWISE_RIGHT_SHIFT] = run_bitwise_right_shift_##type                          \
+    }
+#define REAL_BINARY(type)                                                                                              \
+    { NUMBER_BINARY(type), [BP_BINARY_DIVIDE] = run_divide_##type, [BP_BINARY_ATAN2] = run_atan2_##type }
 
 const bp__element_kernels KERNEL_TABLE(bp__element_kernels) = {
     .read = {[BP__DOMAIN_I32] = {[BP_I32] = read_i32_i32},
@@ -121,10 +161,10 @@ const bp__element_kernels KERNEL_TABLE(bp__element_kernels) = {
               [BP__DOMAIN_I64] = INTEGER_UNARY(i64),
               [BP__DOMAIN_F32] = REAL_UNARY(f32),
               [BP__DOMAIN_F64] = REAL_UNARY(f64)},
-    .binary = {[BP__DOMAIN_I32] = {INTEGER_BINARY(i32)},
-               [BP__DOMAIN_I64] = {INTEGER_BINARY(i64)},
-               [BP__DOMAIN_F32] = {INTEGER_BINARY(f32), [BP_BINARY_DIVIDE] = run_divide_f32},
-               [BP__DOMAIN_F64] = {INTEGER_BINARY(f64), [BP_BINARY_DIVIDE] = run_divide_f64}},
+    .binary = {[BP__DOMAIN_I32] = INTEGER_BINARY(i32),
+               [BP__DOMAIN_I64] = INTEGER_BINARY(i64),
+               [BP__DOMAIN_F32] = REAL_BINARY(f32),
+               [BP__DOMAIN_F64] = REAL_BINARY(f64)},
     .select = {[1] = select_uint8_t,
                [2] = select_uint16_t,
                [4] = select_uint32_t,

@@ -2,6 +2,7 @@
 #include "common.cl"
 #include "math.cl"
 #include "elementary.cl"
+#include "pairs.cl"
 #include "elementwise.cl"
 
 #define WIDEN(x) JOIN(widen, X)(x)
@@ -74,3 +75,8 @@ STORED_BINARY(multiply, multiplied)
 STORED_BINARY(divide, divided)
 STORED_BINARY(maximum, greater)
 STORED_BINARY(minimum, less)
+STORED_BINARY(pow, pow_of)
+STORED_BINARY(remainder, remainder_of)
+STORED_BINARY(fmod, fmod_of)
+STORED_BINARY(floor_divide, floor_divided)
+STORED_BINARY(atan2, atan2_of)

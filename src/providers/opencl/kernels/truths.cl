@@ -40,3 +40,9 @@ BINARY_TRUTH(greater_equal, a >= b)
 BINARY_TRUTH(logical_and, a != 0 && b != 0)
 BINARY_TRUTH(logical_or, a != 0 || b != 0)
 BINARY_TRUTH(logical_xor, (a != 0) != (b != 0))
+#ifdef TRUTH
+UNARY_TRUTH(bitwise_invert, x == 0)
+BINARY_TRUTH(bitwise_and, a != 0 && b != 0)
+BINARY_TRUTH(bitwise_or, a != 0 || b != 0)
+BINARY_TRUTH(bitwise_xor, (a != 0) != (b != 0))
+#endif

@@ -1,0 +1,162 @@
+/* explain.c - explains the plan of a graph as text and JSON: its parts, the libraries that run them, and the choice for
+ * each. */
+#include "graph/plan.h"
+
+#include "base/uncancelled.h"
+
+#include <inttypes.h>
+
+/* What planning did with the nodes. */
+typedef struct counts {
+    int planned, joined, folded, unused;
+    int64_t constants; /* bytes, folded ones included */
+} counts;
+
+static bool has_value(const bp__lowered *l, const bp__node *node, bool (*is)(const bp__lowered *, bp_value)) {
+    bool found = false;
+    for (int i = node->pass->info.input_count; i < node->pass->info.operand_count; i++) {
+        found |= node->operand[i] && is(l, node->operand[i]);
+    }
+    return found;
+}
+
+static bool is_joined(const bp__lowered *l, bp_value value) {
+    return l->same[value] != value;
+}
+
+static bool is_folded(const bp__lowered *l, bp_value value) {
+    return l->folded[value] != NULL;
+}
+
+static bool is_live(const bp__lowered *l, bp_value value) {
+    return l->live[value];
+}
+
+static counts count_nodes(const bp__lowered *l) {
+    counts c = {0};
+    for (int i = 0; i < l->graph->node_count; i++) {
+        const bp__node *node = &l->graph->nodes[i];
+        int *kind = has_value(l, node, is_joined)   ? &c.joined
+                    : has_value(l, node, is_folded) ? &c.folded
+                    : has_value(l, node, is_live)   ? &c.planned
+                                                    : &c.unused;
+        ++*kind;
+    }
+    for (bp_value v = 1; v <= l->graph->value_count; v++) {
+        const bp__graph_value *value = &l->graph->values[v];
+        c.constants += value->kind == BP__VALUE_CONSTANT || l->folded[v] ? bp__value_bytes(value) : 0;
+    }
+    return c;
+}
+
+static void add_part(bp__text *text, const bp__program *program, int index) {
+    const bp__part *part = &program->parts[index];
+    char time[32];
+    bp__text_addf(text, "  %3d  %-28s", index + 1, program->title(program->owner, index));
+    if (part->plan) {
+        bp__text_addf(text, " %-12s %-22s about %-10s %s%s\n", bp__candidate_id(part->plan->candidate),
+                      part->plan->verdict.algorithm, bp__duration(part->plan->verdict.cost_ns, time, sizeof time),
+                      part->plan->text, part->packed ? ", packed" : "");
+    } else {
+        bp__text_add(text, " a call without a plan of its own\n");
+    }
+}
+
+static void add_text(bp__text *text, const void *context) {
+    const bp__program *program = context;
+    const bp__graph_plan *plan = program->owner;
+    const counts c = count_nodes(&plan->lowered);
+    bp__text_addf(text,
+                  "nodes     %d run, %d equal to another one, %d computed when the plan was made, %d not needed\n",
+                  c.planned, c.joined, c.folded, c.unused);
+    bp__text_addf(text, "constants %" PRId64 " bytes, and %" PRId64 " bytes packed\n", c.constants, plan->packed_bytes);
+    bp__text_addf(text, "workspace %zu bytes\n", program->base.workspace);
+    bp__text_add(text, "parts\n");
+    for (int i = 0; i < program->count; i++) {
+        add_part(text, program, i);
+    }
+}
+
+static void add_json_part(bp__json *json, const bp__program *program, int index) {
+    const bp__part *part = &program->parts[index];
+    const bp__graph_plan *plan = program->owner;
+    bp__json_open(json, NULL, '{');
+    bp__json_text(json, "title", program->title(plan, index));
+    if (plan->titles[index].node >= 0) {
+        bp__json_int(json, "node", plan->titles[index].node);
+    }
+    bp__json_text(json, "library", part->plan ? bp__candidate_id(part->plan->candidate) : NULL);
+    bp__json_text(json, "algorithm", part->plan ? part->plan->verdict.algorithm : NULL);
+    bp__json_bool(json, "packed", part->packed != NULL);
+    bp__json_number(json, "cost_ns", part->plan ? part->plan->verdict.cost_ns : 0);
+    bp__json_close(json, '}');
+}
+
+static void add_json(bp__json *json, const void *context) {
+    const bp__program *program = context;
+    const bp__graph_plan *plan = program->owner;
+    const counts c = count_nodes(&plan->lowered);
+    bp__json_int(json, "nodes", c.planned);
+    bp__json_int(json, "equal_nodes", c.joined);
+    bp__json_int(json, "constant_nodes", c.folded);
+    bp__json_int(json, "unused_nodes", c.unused);
+    bp__json_int(json, "constant_bytes", c.constants);
+    bp__json_int(json, "packed_bytes", plan->packed_bytes);
+    bp__json_int(json, "workspace", (int64_t)program->base.workspace);
+    bp__json_open(json, "schedule", '[');
+    for (int i = 0; i < program->count; i++) {
+        add_json_part(json, program, i);
+    }
+    bp__json_close(json, ']');
+}
+
+/* Parts whose plans are composed themselves, and calls without plans, have no explanation of their own. */
+static bp_status explain_plan(bp_explanation **explanation, const bp_plan *plan) {
+    const bp__program *program = bp__program_of(plan);
+    const size_t size = ((size_t)program->count + 1) * (sizeof(bp_plan *) + sizeof(char *));
+    const bp_plan **plans = bp__alloc(size);
+    if (!plans) {
+        return bp__fail_memory(size, "an explanation");
+    }
+    const char **titles = (const char **)(plans + program->count);
+    int count = 0;
+    for (int i = 0; i < program->count; i++) {
+        if (program->parts[i].plan && !program->parts[i].plan->composed) {
+            plans[count] = program->parts[i].plan;
+            titles[count++] = program->title(program->owner, i);
+        }
+    }
+    const bp__whole whole = {.operation = bp_op_name(BP_OP_GRAPH),
+                             .problem = plan->text,
+                             .decision = plan->reason,
+                             .parts = plans,
+                             .part_titles = titles,
+                             .part_count = count,
+                             .add_text = add_text,
+                             .add_json = add_json,
+                             .context = program};
+    bp_status status = bp__explain_whole(explanation, &whole);
+    bp__free(plans);
+    return status;
+}
+
+bp_status bp_graph_explain(bp_explanation **explanation, const bp_options *options, const bp_graph *graph,
+                           const DLTensor *const *inputs, const DLTensor *const *outputs) {
+    BP__UNCANCELLED;
+    bp_plan *plan;
+    bool fresh;
+    if (!explanation) {
+        return bp__fail(BP_E_ARGUMENT, "bp_graph_explain: explanation must not be NULL");
+    }
+    *explanation = NULL;
+    BP__TRY(bp__graph_check_finished(graph, "bp_graph_explain"));
+    bp__call_scope scope;
+    bp__call_enter(&scope, options);
+    bp_status status = bp__graph_plans_get(&plan, graph, inputs, outputs, true, &fresh);
+    if (status == BP_OK) {
+        status = explain_plan(explanation, plan);
+        bp__plan_release(plan);
+    }
+    bp__call_leave(&scope);
+    return status;
+}

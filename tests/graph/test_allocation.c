@@ -1,0 +1,128 @@
+/* test_allocation.c - everything that a graph does, with the n-th allocation failing, alone or with all later ones, for
+ * all n. Each must fail with BP_E_NO_MEMORY or succeed, and nothing may leak. */
+#include "backplane.h"
+
+#include "base/base.h"
+#include "graph/graph.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define HEAD "graph 1\ninput x f32 [4, 4]\n"
+
+static atomic_long left = -1;
+static atomic_bool only_one;
+
+static bool refused(void) {
+    long now = atomic_load(&left);
+    while ((now > 0 || (now == 0 && atomic_load(&only_one))) && !atomic_compare_exchange_weak(&left, &now, now - 1)) {
+    }
+    return now == 0;
+}
+
+static void *failing_allocate(void *user, size_t size) {
+    (void)user;
+    return refused() ? NULL : malloc(size);
+}
+
+static void *failing_reallocate(void *user, void *old, size_t size) {
+    (void)user;
+    return refused() ? NULL : realloc(old, size);
+}
+
+static void failing_release(void *user, void *block) {
+    (void)user;
+    free(block);
+}
+
+/* Everything that a graph does. */
+static bp_status live_once(void) {
+    static const char text[] =
+        HEAD "constant k f32 [2, 2] = [1, 2, 3, 0x1p-4]\nconstant n f32 [1] = bytes 0000c07f\nc = unary(k, kind=exp)\n"
+             "p = permute(x, [1, 0])\nr = reshape(p, [8, 2])\nm = matmul(r, c)\nl, -, s = layer_norm(m, row_ndim=1)\n"
+             "j = concat(l, m, axis=1)\ne = einsum(j, j, expression=\"ab,cb->ac\")\nv, - = eigh(e)\noutput y = v\n"
+             "output z = r\noutput s = s\n";
+    float x[16], y[8], z[16], s[8];
+    unsigned char hash[32];
+    char *written = NULL;
+    bp_graph *graph;
+    bp_view xv, yv, zv, sv;
+    for (int i = 0; i < 16; i++) {
+        x[i] = (float)(i * 7 % 11);
+    }
+    bp_view_matrix(&xv, x, BP_F32, 4, 4);
+    bp_view_init(&yv, y, BP_F32, 1, (int64_t[]){8}, NULL);
+    bp_view_matrix(&zv, z, BP_F32, 8, 2);
+    bp_view_init(&sv, s, BP_F32, 1, (int64_t[]){8}, NULL);
+    bp_status status = bp_graph_parse(&graph, sizeof text - 1, text);
+    if (status != BP_OK) {
+        return status;
+    }
+    const DLTensor *in[] = {&xv.tensor};
+    DLTensor *out[] = {&yv.tensor, &zv.tensor, &sv.tensor};
+    bp_explanation *explanation = NULL;
+    status = bp_graph_run(NULL, graph, in, out);
+    if (status == BP_OK) {
+        status = bp__graph_run_eager(graph, in, (const DLTensor *const *)out);
+    }
+    if (status == BP_OK) {
+        status = bp_graph_text(graph, &written);
+    }
+    if (status == BP_OK) {
+        status = bp_graph_hash(graph, hash);
+    }
+    if (status == BP_OK) {
+        status = bp_graph_explain(&explanation, NULL, graph, in, (const DLTensor *const *)out);
+    }
+    bp_explanation_release(explanation);
+    bp_graph_text_release(written);
+    bp_graph_release(graph);
+    return status;
+}
+
+static void fail_each(bool one) {
+    atomic_store(&only_one, one);
+    for (long n = 0;; n++) {
+        assert_int_equal(bp_reset(), BP_OK);
+        assert_int_equal(bp__live_blocks(), 0);
+        atomic_store(&left, n);
+        const bp_status status = live_once();
+        const bool reached = atomic_load(&left) <= (one ? -1 : 0);
+        atomic_store(&left, -1);
+        if (status != BP_OK && status != BP_E_NO_MEMORY) {
+            fail_msg("allocation %ld: %s (%s)", n, bp_status_text(status), bp_last_error());
+        }
+        if (!reached) {
+            assert_int_equal(status, BP_OK);
+            print_message("%ld allocations\n", n);
+            break;
+        }
+    }
+    assert_int_equal(live_once(), BP_OK);
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp__live_blocks(), 0);
+}
+
+static void test_allocation(void **state) {
+    (void)state;
+    static const bp_allocator failing = {failing_allocate, failing_reallocate, failing_release, NULL};
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_set_allocator(&failing), BP_OK);
+    fail_each(true);
+    fail_each(false);
+    assert_int_equal(bp_set_allocator(NULL), BP_OK);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_allocation)};
+    /* Real libraries would slow down every round; other tests cover them. */
+    setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
+    setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
