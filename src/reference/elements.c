@@ -53,7 +53,7 @@ static int64_t truncated(long double x, bp_dtype dtype) {
 
 static int64_t whole_of_one(void *user, int64_t index) {
     const function *f = user;
-    if (f->to == BP_BOOL && bp_unary_dtype((bp_unary_kind)f->kind, BP_F32) == BP_BOOL) {
+    if (f->to == BP_BOOL && f->kind != BP_UNARY_COPY && f->kind != BP_UNARY_BITWISE_INVERT) {
         return (int64_t)reference_unary((bp_unary_kind)f->kind, real_at(&f->a, index));
     }
     if (!f->a.whole) {
@@ -101,7 +101,7 @@ bp_status reference_of_unary(reference_results *made, int kind, const DLTensor *
 
 static int64_t whole_of_two(void *user, int64_t index) {
     const function *f = user;
-    if (f->to == BP_BOOL && bp_binary_dtype((bp_binary_kind)f->kind, BP_F32) == BP_BOOL) {
+    if (f->to == BP_BOOL && f->kind < BP_BINARY_BITWISE_AND) {
         return (int64_t)reference_binary((bp_binary_kind)f->kind, real_at(&f->a, walk_offset(&f->at[0], index)),
                                          real_at(&f->b, walk_offset(&f->at[1], index)));
     }

@@ -21,9 +21,9 @@ static inline uint64_t NAME(whole_of)(REAL x, int *exponent) {
     return (bits & (one - 1)) | (biased > 0 ? one : 0);
 }
 
-/* The remainder of finite sizes, with b > 0: a long division, some bits at a time. */
+/* The remainder of finite sizes, with b > 0: a long division, STEP bits at a time. */
 static inline REAL NAME(long_remainder)(REAL a, REAL b) {
-    enum { ROOM = 63 - MANTISSA }; /* bits by which a remainder can be moved */
+    enum { STEP = 63 - MANTISSA }; /* bits by which a remainder can be moved */
     int of_a, of_b;
     uint64_t rest = NAME(whole_of)(a, &of_a);
     const uint64_t divisor = NAME(whole_of)(b, &of_b);
@@ -31,8 +31,8 @@ static inline REAL NAME(long_remainder)(REAL a, REAL b) {
         return a;
     }
     rest %= divisor;
-    for (int left = of_a - of_b; left > 0 && rest > 0; left -= ROOM) {
-        rest = (rest << (left < ROOM ? left : ROOM)) % divisor;
+    for (int left = of_a - of_b; left > 0 && rest > 0; left -= STEP) {
+        rest = (rest << (left < STEP ? left : STEP)) % divisor;
     }
     const int power = of_b - MANTISSA; /* biased; below 1 the unit is a denormal number */
     const WORD bits = power > 0 ? (WORD)power << MANTISSA : (WORD)1 << (of_b - 1);
@@ -113,8 +113,8 @@ INLINE NAME(sum) NAME(sum_of)(VECTOR a, VECTOR b, VECTOR low) {
     return (NAME(sum)){high, ((a - high) + b) + low};
 }
 
-/* The logarithm of a positive finite number with twice the digits: k ln 2 + 2 artanh(s), with s = f / (2 + f), of which
- * the first two terms of the series are sums of two numbers. */
+/* The logarithm of a positive finite number with twice the digits: k ln 2 + 2 artanh(s), with s = f / (2 + f). The
+ * first two terms of its series are sums of two numbers. */
 INLINE NAME(sum) NAME(exact_log)(VECTOR x) {
     static const REAL term[] = {ARTANH_TERMS};
     const NAME(log_parts) p = NAME(log_split)(x);
