@@ -270,7 +270,14 @@ static void estimate(bp_offers *self, const bp_verdict *verdict, const void *fou
     }
 }
 
-BP__OWN_FRAME static void set_estimates(bp__choice *choice, int first) {
+BP__OWN_FRAME static void estimate_on(const bp__choice *choice, bp__offer *offers, int count, int threads) {
+    bp_problem fixed = choice->asked;
+    estimator p = {{estimate}, offers, count};
+    fixed.policy.threads = threads;
+    offers->candidate->provider->accept(offers->candidate->instance, &fixed, &p.base);
+}
+
+static void set_estimates(bp__choice *choice, int first) {
     bp__offer *offers = choice->offers + first;
     const int count = choice->count - first;
     bool accepted = false;
@@ -279,10 +286,7 @@ BP__OWN_FRAME static void set_estimates(bp__choice *choice, int first) {
         accepted |= offers[i].verdict.reason == BP_REASON_ACCEPTED;
     }
     if (accepted && choice->asked.policy.deterministic == 2) {
-        bp_problem fixed = choice->asked;
-        estimator p = {{estimate}, offers, count};
-        fixed.policy.threads = bp__machine_threads();
-        offers->candidate->provider->accept(offers->candidate->instance, &fixed, &p.base);
+        estimate_on(choice, offers, count, bp__machine_threads());
     }
 }
 
