@@ -183,6 +183,9 @@ static inline bool place(input *in, array *a, int number, bp_dtype dtype, bool o
         case BP_I32:
             memcpy(at, &(int32_t){(int32_t)(bits >> 50) - 8192}, 4);
             break;
+        case BP_BOOL:
+            *at = (char)(bits >> 50 & 1);
+            break;
         default:
             memcpy(at, &(int64_t){(int64_t)(bits >> 50) - 8192}, 8);
         }
