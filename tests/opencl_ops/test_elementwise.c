@@ -129,6 +129,9 @@ static void test_integers(void **state) {
         const bp_dtype dtype = types[i % 2];
         const bp_unary_kind kind = kinds[i / 2 % KINDS];
         const int64_t least = dtype == BP_I32 ? INT32_MIN : INT64_MIN;
+        if (leaves_function((int)kind, -1)) {
+            continue;
+        }
         device_array x, y;
         reference_results made;
         device_array_make(&x, dtype, 3, I64(5, 1, 17), (test_layout)(i / (2 * KINDS)), 0);
