@@ -1,13 +1,12 @@
 /* plans.c - keeps the plans of a graph: for each layout of its tensors and each policy one, the ones used last.
  *
  * They are not in the plan cache of the process, because they hold the graph's constants, which are freed with the
- * graph. */
+ * graph. They share its mutex, which the fork handlers know. */
 #include "graph/plan.h"
 
 #include "dispatch/thread_cache.h"
 #include "tensor/internal.h"
 
-#include <pthread.h>
 #include <string.h>
 
 enum { MOST_PLANS = 64, NEAR_WORDS = 160, TENSOR_WORDS = 2 + 2 * BP_MAX_NDIM };
@@ -20,7 +19,6 @@ typedef struct kept {
 } kept;
 
 struct bp__graph_plans {
-    pthread_mutex_t mutex;
     kept list[MOST_PLANS];
     int count;
     uint64_t calls;
@@ -31,7 +29,6 @@ bp_status bp__graph_plans_create(struct bp__graph_plans **plans) {
     if (!*plans) {
         return bp__fail_memory(sizeof **plans, "a graph");
     }
-    pthread_mutex_init(&(*plans)->mutex, NULL);
     return BP_OK;
 }
 
@@ -43,9 +40,6 @@ static void drop_kept(const kept *k) {
 void bp__graph_plans_release(struct bp__graph_plans *plans) {
     for (int i = 0; plans && i < plans->count; i++) {
         drop_kept(&plans->list[i]);
-    }
-    if (plans) {
-        pthread_mutex_destroy(&plans->mutex);
     }
     bp__free(plans);
 }
@@ -108,7 +102,7 @@ static bp_plan *look_up(struct bp__graph_plans *plans, const key *k) {
     if (k->count == 0) {
         return NULL;
     }
-    pthread_mutex_lock(&plans->mutex);
+    pthread_mutex_lock(&bp__cache_mutex);
     for (int i = 0; i < plans->count && !plan; i++) {
         if (has_key(&plans->list[i], k)) {
             plan = plans->list[i].plan;
@@ -116,7 +110,7 @@ static bp_plan *look_up(struct bp__graph_plans *plans, const key *k) {
             bp__plan_retain(plan);
         }
     }
-    pthread_mutex_unlock(&plans->mutex);
+    pthread_mutex_unlock(&bp__cache_mutex);
     return plan;
 }
 
@@ -143,25 +137,25 @@ static void keep_plan(struct bp__graph_plans *plans, const key *k, bp_plan *plan
     }
     memcpy(words, k->words, size);
     bp__plan_retain(plan);
-    pthread_mutex_lock(&plans->mutex);
+    pthread_mutex_lock(&bp__cache_mutex);
     kept *entry = choose_entry(plans);
     old = *entry;
     *entry = (kept){plan, words, k->count, ++plans->calls};
-    pthread_mutex_unlock(&plans->mutex);
+    pthread_mutex_unlock(&bp__cache_mutex);
     drop_kept(&old);
 }
 
 void bp__graph_plans_forget(const bp_graph *graph, const bp_plan *plan) {
     struct bp__graph_plans *plans = graph->plans;
     kept found = {0};
-    pthread_mutex_lock(&plans->mutex);
+    pthread_mutex_lock(&bp__cache_mutex);
     for (int i = 0; i < plans->count && !found.plan; i++) {
         if (plans->list[i].plan == plan) {
             found = plans->list[i];
             plans->list[i] = plans->list[--plans->count];
         }
     }
-    pthread_mutex_unlock(&plans->mutex);
+    pthread_mutex_unlock(&bp__cache_mutex);
     drop_kept(&found);
 }
 
