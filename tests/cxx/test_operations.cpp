@@ -201,7 +201,7 @@ static void single_elements() {
     const bool where[2] = {true, false};
     float chosen[2][2] = {};
     bp::where_run(where, x, y, chosen);
-    CHECK(chosen[0][0] == -1 && chosen[0][1] == 20 && chosen[1][0] == 9 && chosen[1][1] == 20);
+    CHECK(chosen[0][0] == -1 && chosen[0][1] == 24 && chosen[1][0] == 9 && chosen[1][1] == 20);
     bp::take_run(x, rows, 0, taken);
     CHECK(taken[0][0] == 9 && taken[1][1] == 4 && taken[2][1] == -16);
     bp::gather_run(x, columns, 1, picked);
