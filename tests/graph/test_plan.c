@@ -6,13 +6,16 @@
 #include "dispatch/internal.h"
 #include "graph/plan.h"
 #include "graph/support_graph.h"
+#include "support/child.h"
 
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -328,9 +331,7 @@ static void *run_shared(void *argument) {
     return NULL;
 }
 
-static void test_threads(void **state) {
-    (void)state;
-    pthread_t threads[4];
+static void make_shared(void) {
     shared = parse(HEAD "a = matmul(x, x)\nb = softmax(a)\nc = matmul(b, x)\nd = concat(c, b, axis=0)\n"
                         "e = slice(d, [0, 0, 4, 1])\noutput y = e\n");
     float x[16];
@@ -341,10 +342,53 @@ static void test_threads(void **state) {
         x[i] = (float)i / 8;
     }
     assert_int_equal(bp_graph_run(NULL, shared, (const DLTensor *[]){&xv.tensor}, (DLTensor *[]){&yv.tensor}), BP_OK);
+}
+
+static void test_threads(void **state) {
+    pthread_t threads[4];
+    (void)state;
+    make_shared();
     for (int i = 0; i < 4; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, run_shared, NULL), 0);
     }
     for (int i = 0; i < 4; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        assert_null(failed);
+    }
+    bp_graph_release(shared);
+}
+
+static atomic_bool stopped;
+
+static void *run_until_stopped(void *argument) {
+    void *failed = NULL;
+    while (!failed && !atomic_load(&stopped)) {
+        failed = run_shared(argument);
+    }
+    return failed;
+}
+
+/* A child of fork runs the graph, whatever other threads did with its plans at that moment. */
+static void test_forks(void **state) {
+    pthread_t threads[2];
+    (void)state;
+    make_shared();
+    atomic_store(&stopped, false);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, run_until_stopped, NULL), 0);
+    }
+    for (int i = 0; i < 100; i++) {
+        const pid_t child = fork();
+        assert_true(child >= 0);
+        if (child == 0) {
+            alarm(30); /* ends a child that waits for a lock of a thread that it does not have */
+            _exit(run_shared(NULL) != NULL);
+        }
+        assert_int_equal(test_end_of_child(child, "runs a graph after a fork"), 0);
+    }
+    atomic_store(&stopped, true);
+    for (int i = 0; i < 2; i++) {
         void *failed;
         pthread_join(threads[i], &failed);
         assert_null(failed);
@@ -381,9 +425,9 @@ static void test_explanation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),  cmocka_unit_test(test_blocks),      cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_packed),  cmocka_unit_test(test_kept),        cmocka_unit_test(test_failing_node),
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_explanation),
+        cmocka_unit_test(test_random),  cmocka_unit_test(test_blocks), cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_packed),  cmocka_unit_test(test_kept),   cmocka_unit_test(test_failing_node),
+        cmocka_unit_test(test_threads), cmocka_unit_test(test_forks),  cmocka_unit_test(test_explanation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
