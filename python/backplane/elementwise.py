@@ -93,6 +93,12 @@ def _example(name: str, arguments: str, result: str) -> str:
     return f"\n\n>>> backplane.elementwise.{name}({arguments})\n{result}\n"
 
 
+def _types(name: str) -> str:
+    """Returns what the help says of types where it is not what the family's says."""
+    bits = "i32 and i64" if name.endswith("_shift") else "i32, i64 and bool"
+    return f"\n\nTypes: {bits}." if name.startswith("bitwise_") else ""
+
+
 def _unary(name: str, text: str, arguments: str, result: str) -> Callable[..., Any]:
     def call(x: Kind, /, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
         return one(name, x, out, settings, False)
@@ -100,7 +106,7 @@ def _unary(name: str, text: str, arguments: str, result: str) -> Callable[..., A
     def explained(of: Dict[str, Any], explains: bool) -> Any:
         return one(name, of["x"], of["out"], of["settings"], explains)
 
-    text = f"Computes {text} of each element." + _example(name, arguments, result)
+    text = f"Computes {text} of each element." + _types(name) + _example(name, arguments, result)
     made: Callable[..., Any] = finish(call, __name__, name, text, explained, ("unary", name))
     return made
 
@@ -112,7 +118,7 @@ def _binary(name: str, text: str, arguments: str, result: str) -> Callable[..., 
     def explained(of: Dict[str, Any], explains: bool) -> Any:
         return two(name, of["x1"], of["x2"], of["out"], of["settings"], explains)
 
-    text = f"Computes {text} of each pair of elements. Arrays are broadcast." + _example(name, arguments, result)
+    text = f"Computes {text} of each pair of elements. Arrays are broadcast." + _types(name) + _example(name, arguments, result)
     made: Callable[..., Any] = finish(call, __name__, name, text, explained, ("binary", name))
     return made
 

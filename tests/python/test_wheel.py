@@ -44,7 +44,7 @@ def test_what_is_in_it(site):
     package = site / "backplane"
     binaries = {path.relative_to(package).as_posix() for path in package.rglob("*")
                 if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"}
-    providers = {f"backplane-providers/{name}.so" for name in ("blas", "fftw", "opencl")}
+    providers = {f"backplane-providers/{name}.so" for name in ("blas", "cuda", "fftw", "opencl")}
     launch = {f"backplane-launch/{path.name}" for path in (BUILD / "backplane-launch").glob("*.so")}
     assert binaries - providers == {"_core.abi3.so", "libbackplane.so.0", "backplane-probe", "bin/backplane"} | launch
     assert (package / "py.typed").exists() and (package / "_core.pyi").exists()

@@ -29,7 +29,7 @@ def _sizes(array: Any, size: Any, ndim: int, of: Dict[str, Any]) -> Dict[str, An
     """Returns the fields that are numbers for each dimension."""
     if "output_size" in of:
         return {"output_size": _output_size(of["output_size"], shape_of(array) if size is None else size, ndim)}
-    given = {name: of[name] for name in ("kernel_size", "stride", "padding", "dilation") if name in of}
+    given: Dict[str, Any] = {name: of[name] for name in ("kernel_size", "stride", "padding", "dilation") if name in of}
     stride = given["stride"]
     if stride is None or (isinstance(stride, (tuple, list)) and not stride):  # PyTorch's words for the kernel's sizes
         del given["stride"]
