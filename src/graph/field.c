@@ -43,7 +43,10 @@ static double usual_of(const bp__node *node, const bp_call_field *field) {
     return !field->pass || !node->pass || strcmp(field->pass, node->pass->info.name) == 0 ? field->usual : 0;
 }
 
-static void set_usual(const bp__node *node, const bp_call_field *field) {
+/* Writes the usual value of a field as the field has it. Returns its bytes; 0 for a field that is NULL if it is not
+ * given.
+ */
+static size_t usual_bytes(const bp__node *node, const bp_call_field *field, char bytes[sizeof(double)]) {
     const double usual = usual_of(node, field);
     const int number = (int)usual;
     const int64_t whole = (int64_t)usual;
@@ -51,17 +54,23 @@ static void set_usual(const bp__node *node, const bp_call_field *field) {
     case BP_FIELD_INT:
     case BP_FIELD_FLAG:
     case BP_FIELD_SIGNED:
-        memcpy(address_of(node, field), &number, sizeof number);
-        break;
+        memcpy(bytes, &number, sizeof number);
+        return sizeof number;
     case BP_FIELD_NUMBER:
-        memcpy(address_of(node, field), &whole, sizeof whole);
-        break;
+        memcpy(bytes, &whole, sizeof whole);
+        return sizeof whole;
     case BP_FIELD_REAL:
-        memcpy(address_of(node, field), &usual, sizeof usual);
-        break;
+        memcpy(bytes, &usual, sizeof usual);
+        return sizeof usual;
     default:
-        break;
+        return 0;
     }
+}
+
+static void set_usual(const bp__node *node, const bp_call_field *field) {
+    char bytes[sizeof(double)];
+    const size_t size = usual_bytes(node, field, bytes);
+    memcpy(address_of(node, field), bytes, size);
 }
 
 bp_status bp__fields_begin(bp__making *making, const bp_call *call) {
@@ -283,25 +292,12 @@ bp_status bp__field_read(bp__making *making, bp__reader *reader, const char *nam
 /* ---- Writing ---- */
 
 static bool is_usual(const bp__node *node, const bp_call_field *field) {
-    const void *at = address_of(node, field);
-    const double usual = usual_of(node, field);
-    const int number = (int)usual;
-    const int64_t whole = (int64_t)usual;
-    switch (field->kind) {
-    case BP_FIELD_INT:
-    case BP_FIELD_FLAG:
-    case BP_FIELD_SIGNED:
-        return memcmp(at, &number, sizeof number) == 0;
-    case BP_FIELD_NUMBER:
-        return memcmp(at, &whole, sizeof whole) == 0;
-    case BP_FIELD_REAL:
-        return memcmp(at, &usual, sizeof usual) == 0;
-    case BP_FIELD_TENSOR:
-    case BP_FIELD_TENSORS:
-        return true;
-    default:
-        return pointer_at(node, field) == NULL;
+    char bytes[sizeof(double)];
+    const size_t size = usual_bytes(node, field, bytes);
+    if (size > 0) {
+        return memcmp(address_of(node, field), bytes, size) == 0;
     }
+    return field->kind == BP_FIELD_TENSOR || field->kind == BP_FIELD_TENSORS || pointer_at(node, field) == NULL;
 }
 
 static void write_real(bp__text *text, const void *at) {

@@ -127,24 +127,34 @@ static bp_status copy_name(const char *name, size_t length, char **copy) {
     return BP_OK;
 }
 
-static bp_status read_input(parsing *p) {
+static bp_status add_input(parsing *p, bp_dtype dtype, int ndim, int64_t *shape, const char *name, bp_value *value) {
+    const bp_status status = bp_graph_input(p->graph, name, dtype, ndim, shape, value);
+    return status == BP_OK ? BP_OK : fail_in_line(p, status);
+}
+
+/* Reads name, type and shape, and lets `add` read the rest of the line and add the value. */
+static bp_status read_declared(parsing *p,
+                               bp_status (*add)(parsing *, bp_dtype, int, int64_t *, const char *, bp_value *)) {
     const char *name;
     size_t length;
     bp_dtype dtype;
     int ndim;
     int64_t *shape;
     char *own;
-    bp_value value;
+    bp_value value = 0;
     BP__TRY(read_new_name(p, &name, &length));
     BP__TRY(read_type(p, &dtype, &ndim, &shape));
     bp_status status = copy_name(name, length, &own);
     if (status == BP_OK) {
-        status = bp_graph_input(p->graph, own, dtype, ndim, shape, &value);
-        status = status == BP_OK ? BP_OK : fail_in_line(p, status);
+        status = add(p, dtype, ndim, shape, own, &value);
         bp__free(own);
     }
     bp__free(shape);
     return status == BP_OK ? define(p, name, length, value) : status;
+}
+
+static bp_status read_input(parsing *p) {
+    return read_declared(p, add_input);
 }
 
 static int digit_of(char c) {
@@ -231,22 +241,7 @@ static bp_status read_elements(parsing *p, bp_dtype dtype, int ndim, int64_t *sh
 }
 
 static bp_status read_constant(parsing *p) {
-    const char *name;
-    size_t length;
-    bp_dtype dtype;
-    int ndim;
-    int64_t *shape;
-    char *own;
-    bp_value value = 0;
-    BP__TRY(read_new_name(p, &name, &length));
-    BP__TRY(read_type(p, &dtype, &ndim, &shape));
-    bp_status status = copy_name(name, length, &own);
-    if (status == BP_OK) {
-        status = read_elements(p, dtype, ndim, shape, own, &value);
-        bp__free(own);
-    }
-    bp__free(shape);
-    return status == BP_OK ? define(p, name, length, value) : status;
+    return read_declared(p, read_elements);
 }
 
 static bp_status read_output(parsing *p) {
