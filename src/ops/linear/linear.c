@@ -9,11 +9,17 @@
 
 #define MOST_DIMENSIONS (1 + BP_CONV_NDIM) /* of rows: items and positions */
 
+/* An operand of the convolution. It has few dimensions: a bp_view would take much of the stack of each call. */
+typedef struct image {
+    DLTensor tensor;
+    int64_t shape[2 + BP_CONV_NDIM], strides[2 + BP_CONV_NDIM];
+} image;
+
 /* The convolution of a call, and the tensors that it reads and writes. */
 typedef struct layer {
     bp_conv_call call;
     const DLTensor *of_input, *of_weight, *of_bias, *of_output; /* of the linear layer, or the gradients by them */
-    bp_view input, weight, output;
+    image input, weight, output;
 } layer;
 
 static const bp__pass *pass_of(const void *given) {
@@ -121,7 +127,7 @@ static void collect(rows *r, const DLTensor *tensor, const int64_t *input, const
     }
 }
 
-static void set_view(bp_view *view, const DLTensor *tensor, int ndim) {
+static void set_view(image *view, const DLTensor *tensor, int ndim) {
     view->tensor = *tensor;
     view->tensor.ndim = ndim;
     view->tensor.shape = view->shape;
@@ -134,7 +140,7 @@ static void set_view(bp_view *view, const DLTensor *tensor, int ndim) {
 
 /* Makes the image of a tensor: items x channels x positions. The last rows are positions; if there are none at all, or
  * more than positions, the first ones are items. */
-static void set_image(bp_view *view, const DLTensor *tensor, const rows *r, const int64_t *stride, int64_t step,
+static void set_image(image *view, const DLTensor *tensor, const rows *r, const int64_t *stride, int64_t step,
                       int positions) {
     const bool empty = r->count == 1 && r->size[0] == 0;
     set_view(view, tensor, 2 + positions);
