@@ -1,30 +1,7 @@
 /* test_failures.c - lets every allocation fail once, and makes ten thousand of each object: nothing leaks. */
 #include "device/support_device.h"
 
-static int64_t left = -1; /* allocations that still succeed; -1: all */
-
-static bool refused(void) {
-    if (left == 0) {
-        return true;
-    }
-    left -= left > 0;
-    return false;
-}
-
-static void *limited_allocate(void *user, size_t size) {
-    (void)user;
-    return refused() ? NULL : malloc(size);
-}
-
-static void *limited_reallocate(void *user, void *old, size_t size) {
-    (void)user;
-    return refused() ? NULL : realloc(old, size);
-}
-
-static void limited_release(void *user, void *block) {
-    (void)user;
-    free(block);
-}
+#include "support/failing.h"
 
 /* Goes through the whole interface; returns the first failure. */
 static bp_status use_all(void) {
@@ -84,22 +61,21 @@ static bp_status use_all(void) {
 /* From a kept list, because a child process for each step would take long. */
 static void test_allocations_fail(void **state) {
     (void)state;
-    const bp_allocator limited = {limited_allocate, limited_reallocate, limited_release, NULL};
     char folder[] = "/tmp/backplane-devices-XXXXXX", command[128];
     assert_non_null(mkdtemp(folder));
     setenv("BACKPLANE_REGISTRY_CACHE", "read-write", 1);
     setenv("BACKPLANE_CACHE_DIR", folder, 1);
     assert_ok(bp_reset());
-    assert_ok(bp_set_allocator(&limited));
+    assert_ok(bp_set_allocator(&test_failing_allocator));
     assert_ok(use_all());
     bp_status status = BP_E_NO_MEMORY;
     int64_t allowed = 0;
     for (; status != BP_OK; allowed++) {
         assert_ok(bp_reset());
         assert_int_equal(fake()->opened + fake()->devices + fake()->queues + fake()->events + fake()->blocks, 0);
-        left = allowed;
+        test_fail_allocations(allowed, false);
         status = use_all();
-        left = -1;
+        test_end_of_failures();
         if (status != BP_OK && status != BP_E_NO_MEMORY) {
             fail_msg("after %lld allocations: %s: %s", (long long)allowed, bp_status_name(status), bp_last_error());
         }

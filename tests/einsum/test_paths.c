@@ -2,41 +2,17 @@
 #include "einsum/support_einsum.h"
 
 #include "base/base.h"
+#include "support/failing.h"
 
 #include <math.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
-
-static atomic_long left = -1; /* number of allocations that still succeed; negative: all */
-
-static bool refused(void) {
-    long now = atomic_load(&left);
-    while (now > 0 && !atomic_compare_exchange_weak(&left, &now, now - 1)) {
-    }
-    return now == 0;
-}
-
-static void *failing_allocate(void *user, size_t size) {
-    (void)user;
-    return refused() ? NULL : malloc(size);
-}
-
-static void *failing_reallocate(void *user, void *old, size_t size) {
-    (void)user;
-    return refused() ? NULL : realloc(old, size);
-}
-
-static void failing_release(void *user, void *block) {
-    (void)user;
-    free(block);
-}
 
 /* ---- Texts ---- */
 
@@ -206,11 +182,10 @@ static void failing_allocations(void **state) {
         int successes = 0;
         for (long n = 0; n < 5000 && successes < 2; n++) {
             assert_int_equal(bp_einsum_path_cache_clear(), BP_OK);
-            atomic_store(&left, n);
+            test_fail_allocations(n, false);
             bp_status status =
                 plan_once((bp_path_strategy)strategy, strategy % 2 ? BP_MINIMIZE_SIZE : BP_MINIMIZE_FLOPS, 0);
-            bool ran_out = atomic_load(&left) == 0;
-            atomic_store(&left, -1);
+            const bool ran_out = test_end_of_failures();
             if (status != BP_OK && status != BP_E_NO_MEMORY) {
                 fail_msg("%s with allocation %ld failing: %s (%s)", bp_path_strategy_name((bp_path_strategy)strategy),
                          n, bp_status_name(status), bp_last_error());
@@ -303,8 +278,7 @@ int main(void) {
         cmocka_unit_test(threads),         cmocka_unit_test(failing_allocations),
         cmocka_unit_test(large_networks),  cmocka_unit_test(one_label_on_all_and_none_on_any),
     };
-    bp_allocator allocator = {failing_allocate, failing_reallocate, failing_release, NULL};
-    if (bp_set_allocator(&allocator) != BP_OK) {
+    if (bp_set_allocator(&test_failing_allocator) != BP_OK) {
         return 1;
     }
     return cmocka_run_group_tests(tests, NULL, NULL);

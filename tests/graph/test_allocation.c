@@ -4,10 +4,10 @@
 
 #include "base/base.h"
 #include "graph/graph.h"
+#include "support/failing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,31 +15,6 @@
 #include <cmocka.h>
 
 #define HEAD "graph 1\ninput x f32 [4, 4]\n"
-
-static atomic_long left = -1;
-static atomic_bool only_one;
-
-static bool refused(void) {
-    long now = atomic_load(&left);
-    while ((now > 0 || (now == 0 && atomic_load(&only_one))) && !atomic_compare_exchange_weak(&left, &now, now - 1)) {
-    }
-    return now == 0;
-}
-
-static void *failing_allocate(void *user, size_t size) {
-    (void)user;
-    return refused() ? NULL : malloc(size);
-}
-
-static void *failing_reallocate(void *user, void *old, size_t size) {
-    (void)user;
-    return refused() ? NULL : realloc(old, size);
-}
-
-static void failing_release(void *user, void *block) {
-    (void)user;
-    free(block);
-}
 
 /* Everything that a graph does. */
 static bp_status live_once(void) {
@@ -87,14 +62,12 @@ static bp_status live_once(void) {
 }
 
 static void fail_each(bool one) {
-    atomic_store(&only_one, one);
     for (long n = 0;; n++) {
         assert_int_equal(bp_reset(), BP_OK);
         assert_int_equal(bp__live_blocks(), 0);
-        atomic_store(&left, n);
+        test_fail_allocations(n, one);
         const bp_status status = live_once();
-        const bool reached = atomic_load(&left) <= (one ? -1 : 0);
-        atomic_store(&left, -1);
+        const bool reached = test_end_of_failures();
         if (status != BP_OK && status != BP_E_NO_MEMORY) {
             fail_msg("allocation %ld: %s (%s)", n, bp_status_text(status), bp_last_error());
         }
@@ -111,9 +84,8 @@ static void fail_each(bool one) {
 
 static void test_allocation(void **state) {
     (void)state;
-    static const bp_allocator failing = {failing_allocate, failing_reallocate, failing_release, NULL};
     assert_int_equal(bp_reset(), BP_OK);
-    assert_int_equal(bp_set_allocator(&failing), BP_OK);
+    assert_int_equal(bp_set_allocator(&test_failing_allocator), BP_OK);
     fail_each(true);
     fail_each(false);
     assert_int_equal(bp_set_allocator(NULL), BP_OK);

@@ -5,43 +5,15 @@
 #include "base/base.h"
 #include "dispatch/internal.h"
 #include "ops/network_calls.h"
+#include "support/failing.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
-
-/* Number of allocations that still succeed; negative: all. Pool threads allocate, too. */
-static atomic_long left = -1;
-
-/* If only one allocation fails, the number is negative after it. */
-static atomic_bool only_one;
-
-static bool refused(void) {
-    long now = atomic_load(&left);
-    while ((now > 0 || (now == 0 && atomic_load(&only_one))) && !atomic_compare_exchange_weak(&left, &now, now - 1)) {
-    }
-    return now == 0;
-}
-
-static void *failing_allocate(void *user, size_t size) {
-    (void)user;
-    return refused() ? NULL : malloc(size);
-}
-
-static void *failing_reallocate(void *user, void *old, size_t size) {
-    (void)user;
-    return refused() ? NULL : realloc(old, size);
-}
-
-static void failing_release(void *user, void *block) {
-    (void)user;
-    free(block);
-}
 
 static double x[9], y[9], z[9];
 static bp_view a, b, c;
@@ -512,12 +484,10 @@ static void fail_each_allocation_of(int index, bool one) {
     long n = 0;
     int successes = 0;
     for (; n < 20000 && successes < 2; n++) {
-        atomic_store(&only_one, one);
-        atomic_store(&left, n);
+        test_fail_allocations(n, one);
         bp__fail(BP_E_CANCELLED, "an earlier failure");
         bp_status status = calls[index].call();
-        bool ran_out = atomic_load(&left) <= 0;
-        atomic_store(&left, -1);
+        const bool ran_out = test_end_of_failures();
         if (status != BP_OK && status != BP_E_NO_MEMORY) {
             fail_msg("%s with allocation %ld failing: %s (%s)", calls[index].name, n, bp_status_name(status),
                      bp_last_error());
@@ -545,12 +515,11 @@ static void every_call_survives(void **state) {
 int main(void) {
     enum { COUNT = sizeof calls / sizeof calls[0] };
     struct CMUnitTest tests[COUNT];
-    bp_allocator allocator = {failing_allocate, failing_reallocate, failing_release, NULL};
     /* Real libraries would slow down every round; other tests cover them. */
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
     setenv("BACKPLANE_PROVIDER_PATH", BP_TEST_BUILD_DIR "/tests/ops-fakes", 1);
-    if (bp_set_allocator(&allocator) != BP_OK) {
+    if (bp_set_allocator(&test_failing_allocator) != BP_OK) {
         return 1;
     }
     x[0] = x[4] = x[8] = 1;

@@ -2,30 +2,7 @@
  * works. */
 #include "registry/support_registry.h"
 
-static int64_t left = -1; /* allocations that still succeed; -1: all */
-
-static void *limited_allocate(void *user, size_t size) {
-    (void)user;
-    if (left == 0) {
-        return NULL;
-    }
-    left -= left > 0;
-    return malloc(size);
-}
-
-static void *limited_reallocate(void *user, void *old, size_t size) {
-    (void)user;
-    if (left == 0) {
-        return NULL;
-    }
-    left -= left > 0;
-    return realloc(old, size);
-}
-
-static void limited_release(void *user, void *block) {
-    (void)user;
-    free(block);
-}
+#include "support/failing.h"
 
 static void use_registry(bp_status *status) {
     const bp_library_info *row;
@@ -44,26 +21,25 @@ static void use_registry(bp_status *status) {
 static void sweep(const char *cache, int64_t step) {
     bp_status status = BP_E_NO_MEMORY;
     for (int64_t allowed = 0; status != BP_OK; allowed += step) {
-        left = -1;
+        test_end_of_failures();
         restart(FAKES "/marked", cache);
-        left = allowed;
+        test_fail_allocations(allowed, false);
         use_registry(&status);
         assert_true(status == BP_OK || status == BP_E_NO_MEMORY);
         assert_true(allowed < 100000);
     }
-    left = -1;
+    test_end_of_failures();
     assert_int_equal(bp_reset(), BP_OK);
     assert_int_equal(bp__live_blocks(), 0);
 }
 
 static void test_warm(void **state) {
     (void)state;
-    const bp_allocator limited = {limited_allocate, limited_reallocate, limited_release, NULL};
     char cache[4096];
     bp_status status;
     snprintf(cache, sizeof cache, "%s", make_folder());
     assert_int_equal(bp_reset(), BP_OK);
-    assert_int_equal(bp_set_allocator(&limited), BP_OK);
+    assert_int_equal(bp_set_allocator(&test_failing_allocator), BP_OK);
     restart(FAKES "/marked", cache);
     use_registry(&status);
     assert_int_equal(status, BP_OK);

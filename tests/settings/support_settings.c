@@ -1,6 +1,8 @@
 /* support_settings.c - see support_settings.h. */
 #include "settings/support_settings.h"
 
+#include "support/failing.h"
+
 #include <ftw.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -135,38 +137,9 @@ sample sample_of(const bp_setting_info *info) {
     return out;
 }
 
-static atomic_int left;
-static bool only_one;
-
-void allow_allocations(int n, bool once) {
-    atomic_store(&left, n);
-    only_one = once;
-}
-
-static bool may_allocate(void) {
-    int number = atomic_fetch_sub(&left, 1);
-    return only_one ? number != 0 : number > 0;
-}
-
-static void *allocate(void *user, size_t size) {
-    (void)user;
-    return may_allocate() ? malloc(size) : NULL;
-}
-
-static void *reallocate(void *user, void *old, size_t size) {
-    (void)user;
-    return may_allocate() ? realloc(old, size) : NULL;
-}
-
-static void release(void *user, void *block) {
-    (void)user;
-    free(block);
-}
-
 void failing_allocator(int n, bool once) {
-    const bp_allocator allocator = {allocate, reallocate, release, NULL};
-    allow_allocations(n, once);
-    assert_int_equal(bp_set_allocator(&allocator), BP_OK);
+    test_fail_allocations(n, once);
+    assert_int_equal(bp_set_allocator(&test_failing_allocator), BP_OK);
 }
 
 void calm_allocator(void) {

@@ -46,7 +46,6 @@ sample sample_of(const bp_setting_info *row);
 /* Makes the n-th allocation (0: the first) and all later ones fail, until calm_allocator(). `once`: only that one
  * fails. */
 void failing_allocator(int n, bool once);
-void allow_allocations(int n, bool once); /* restarts the count */
 void calm_allocator(void);
 
 #endif

@@ -2,6 +2,8 @@
  * it reports lack of memory, changes nothing, and leaks nothing. */
 #include "settings/support_settings.h"
 
+#include "support/failing.h"
+
 static bp_options *made;
 static bp_scope *scope;
 
@@ -98,9 +100,9 @@ static bool survives(int call, int n, bool once, bool layers_read) {
         bp_config_error_at(0);
     }
     int64_t before = bp__live_blocks();
-    allow_allocations(n, once);
+    test_fail_allocations(n, once);
     bp_status status = calls[call].call();
-    allow_allocations(INT32_MAX, false);
+    test_end_of_failures();
     if (status != BP_OK && status != BP_E_NO_MEMORY) {
         fail_msg("%s, allocation %d: %s (%s)", calls[call].name, n, bp_status_name(status), bp_last_error());
     }

@@ -1,34 +1,14 @@
 /* trial.c - runs one call in every way, with failing allocations, and checks what it did. */
 #include "trial.h"
 
+#include "support/failing.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 
 enum { FIRST = 0xa5, SECOND = 0x5a, SETTINGS = 6 };
 
 static bp_options *options[SETTINGS];
-
-/* Number of allocations that still succeed; negative: all. Threads of the pool allocate, too. */
-static atomic_long left = -1;
-
-static bool refused(void) {
-    return atomic_load(&left) >= 0 && atomic_fetch_sub(&left, 1) == 0;
-}
-
-static void *allocate(void *user, size_t size) {
-    (void)user;
-    return refused() ? NULL : malloc(size);
-}
-
-static void *reallocate(void *user, void *old, size_t size) {
-    (void)user;
-    return refused() ? NULL : realloc(old, size);
-}
-
-static void release(void *user, void *block) {
-    (void)user;
-    free(block);
-}
 
 void set_up(bool system) {
     static const char *const texts[] = {"num_threads=1",
@@ -37,11 +17,10 @@ void set_up(bool system) {
                                         "cpu.capability=avx2,num_threads=1",
                                         "cpu.capability=default,num_threads=3",
                                         "deterministic=threads,num_threads=2"};
-    const bp_allocator allocator = {allocate, reallocate, release, NULL};
     if (!system) { /* make fuzz includes the machine's libraries */
         setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 0);
     }
-    bool ready = bp_set_allocator(&allocator) == BP_OK;
+    bool ready = bp_set_allocator(&test_failing_allocator) == BP_OK;
     for (int i = 0; i < SETTINGS; i++) {
         ready = ready && bp_options_new(&options[i], texts[i]) == BP_OK;
     }
@@ -312,9 +291,9 @@ static void run_compact(trial *t, bp_status status) {
 
 /* Runs the call with one allocation failing. Returns false if the outputs are no more as before. */
 static void run_short_of_memory(trial *t, const bp_options *set) {
-    atomic_store(&left, draw(&t->source, 40));
+    test_fail_allocations((long)draw(&t->source, 40), true);
     const bp_status status = call_family(t, RUN, set, NULL);
-    atomic_store(&left, -1);
+    test_end_of_failures();
     if (status == BP_E_NO_CANDIDATE && strstr(bp_last_error(), "memory")) {
         finding(t, "a failed allocation is reported as %s: %s", bp_status_name(status), bp_last_error());
     }
