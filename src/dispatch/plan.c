@@ -248,7 +248,9 @@ bp_status bp__plan_compose(bp_plan **plan, bp_prepared *prepared, const bp__comp
         bp__free(made);
         return status;
     }
-    memcpy(made->own_key, c->key.bytes, c->key.size);
+    if (c->key.size > 0) { /* else there may be no bytes */
+        memcpy(made->own_key, c->key.bytes, c->key.size);
+    }
     made->key = (bp__plan_key){made->own_key, c->key.size};
     made->candidate = c->candidate;
     made->verdict = (bp_verdict){.struct_size = sizeof(bp_verdict),

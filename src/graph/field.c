@@ -271,6 +271,26 @@ static bp_status read_value(bp__making *making, bp__reader *r, const bp_call_fie
     }
 }
 
+/* The number of dimensions follows from a list. */
+static bool has_list(const bp__node *node) {
+    bool found = false;
+    for (int i = 0; i < node->call->info.field_count; i++) {
+        const bp_call_field *field = &node->call->fields[i];
+        found |= (field->kind == BP_FIELD_SIZES || field->kind == BP_FIELD_AXES) && pointer_at(node, field) != NULL;
+    }
+    return found;
+}
+
+/* Reads a field that counts the elements of lists. Those that were read before must have this number of elements. */
+static bp_status read_count(bp__making *making, bp__reader *r, const bp_call_field *field) {
+    const int before = *dimensions_of(&making->node);
+    BP__TRY(read_value(making, r, field));
+    making->counted = true;
+    return !has_list(&making->node) || *dimensions_of(&making->node) == before
+               ? BP_OK
+               : bp__reader_fail(r, "%s is another number than the length of a list", field->name);
+}
+
 static bool is_count_of_list(const bp_call *call, const bp_call_field *field) {
     return call->count_offset > 0 && field->offset == (size_t)call->count_offset;
 }
@@ -280,13 +300,14 @@ bp_status bp__field_read(bp__making *making, bp__reader *reader, const char *nam
     for (int i = 0; i < call->info.field_count; i++) {
         const bp_call_field *field = &call->fields[i];
         if (strlen(field->name) == length && memcmp(field->name, name, length) == 0 && !is_count_of_list(call, field)) {
-            BP__TRY(read_value(making, reader, field));
+            if (making->given >> i & 1) {
+                return bp__reader_fail(reader, "%s is given twice", field->name);
+            }
             making->given |= UINT64_C(1) << i;
-            making->counted |= counts_lists(field);
-            return BP_OK;
+            return counts_lists(field) ? read_count(making, reader, field) : read_value(making, reader, field);
         }
     }
-    return bp__reader_fail(reader, "%s has no field \"%.*s\"", call->info.name, (int)length, name);
+    return bp__reader_fail(reader, "%s has no field \"%.*s\"", call->info.name, bp__shown(length), name);
 }
 
 /* ---- Writing ---- */
@@ -371,16 +392,6 @@ static void write_value(bp__text *text, const bp__node *node, const bp_call_fiel
     default:
         write_list(text, node, field);
     }
-}
-
-/* The number of dimensions follows from a list. */
-static bool has_list(const bp__node *node) {
-    bool found = false;
-    for (int i = 0; i < node->call->info.field_count; i++) {
-        const bp_call_field *field = &node->call->fields[i];
-        found |= (field->kind == BP_FIELD_SIZES || field->kind == BP_FIELD_AXES) && pointer_at(node, field) != NULL;
-    }
-    return found;
 }
 
 void bp__fields_write(const bp__node *node, bp__text *text) {

@@ -44,13 +44,7 @@ bool bp__graph_name_good(const char *name) {
 }
 
 bp_value bp__value_named(const bp_graph *graph, const char *name, size_t length) {
-    for (bp_value v = 1; v <= graph->value_count; v++) {
-        const char *own = graph->values[v].name;
-        if (own && strlen(own) == length && memcmp(own, name, length) == 0) {
-            return v;
-        }
-    }
-    return 0;
+    return bp__names_find(&graph->names, name, length);
 }
 
 static bp_status check_name(const bp_graph *graph, const char *name) {
@@ -185,6 +179,8 @@ void bp__graph_unref(bp_graph *graph) {
     bp__free(graph->nodes);
     bp__free(graph->inputs);
     bp__free(graph->outputs);
+    bp__free(graph->names.list);
+    bp__free(graph->output_names.list);
     bp__free(graph);
 }
 
@@ -199,6 +195,7 @@ void bp_graph_release(bp_graph *graph) {
 }
 
 bp_status bp_graph_finish(bp_graph *graph) {
+    BP__UNCANCELLED;
     BP__TRY(bp__graph_check_open(graph));
     if (graph->output_count == 0) {
         return bp__fail(BP_E_ARGUMENT, "bp_graph_finish: the graph has no output");
@@ -210,13 +207,18 @@ bp_status bp_graph_finish(bp_graph *graph) {
 
 /* ---- Inputs, constants and outputs ---- */
 
+/* Names the last value, or drops it. */
 static bp_status name_value(bp_graph *graph, bp_value value, const char *name) {
-    graph->values[value].name = bp__strdup(name);
-    if (graph->values[value].name) {
-        return BP_OK;
+    const size_t length = strlen(name);
+    char *own = bp__strdup(name);
+    graph->values[value].name = own;
+    const bp_status status = own ? bp__names_reserve(&graph->names) : fail_graph(length);
+    if (status != BP_OK) {
+        bp__values_drop(graph, value);
+        return status;
     }
-    bp__values_drop(graph, value);
-    return fail_graph(strlen(name));
+    bp__names_add(&graph->names, own, length, value);
+    return BP_OK;
 }
 
 static bp_status check_new(const bp_graph *graph, const char *name, const bp_value *value) {
@@ -293,14 +295,17 @@ bp_status bp_graph_output(bp_graph *graph, const char *name, bp_value value) {
     BP__UNCANCELLED;
     BP__TRY(bp__graph_check_open(graph));
     BP__TRY(bp__graph_check_value(graph, value));
+    if (graph->output_count >= MOST_VALUES) {
+        return bp__fail(BP_E_OVERFLOW, "a graph has at most %d outputs", MOST_VALUES);
+    }
     if (!bp__graph_name_good(name)) {
         return bp__fail(BP_E_ARGUMENT, "the name of output %d is no name", graph->output_count);
     }
-    for (int i = 0; i < graph->output_count; i++) {
-        if (strcmp(graph->outputs[i].name, name) == 0) {
-            return bp__fail(BP_E_ARGUMENT, "the graph has an output \"%s\" already", name);
-        }
+    const size_t length = strlen(name);
+    if (bp__names_find(&graph->output_names, name, length) != 0) {
+        return bp__fail(BP_E_ARGUMENT, "the graph has an output \"%s\" already", name);
     }
+    BP__TRY(bp__names_reserve(&graph->output_names));
     bp__output *grown = bp__realloc(graph->outputs, ((size_t)graph->output_count + 1) * sizeof *grown);
     char *own = bp__strdup(name);
     graph->outputs = grown ? grown : graph->outputs;
@@ -309,6 +314,7 @@ bp_status bp_graph_output(bp_graph *graph, const char *name, bp_value value) {
         return fail_graph(sizeof *grown);
     }
     graph->outputs[graph->output_count++] = (bp__output){own, value};
+    bp__names_add(&graph->output_names, own, length, graph->output_count);
     return BP_OK;
 }
 

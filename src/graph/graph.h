@@ -10,6 +10,33 @@
 #include "dispatch/program.h"
 #include "ops/call.h"
 
+/* ---- Names (names.c) ---- */
+
+typedef struct bp__name {
+    const char *name; /* not copied; NULL: none */
+    size_t length;
+    int number; /* of the value or output, from 1 on */
+} bp__name;
+
+/* A hash table; begins as zeros, and bp__free() frees its list. */
+typedef struct bp__names {
+    bp__name *list;
+    size_t count, capacity;
+} bp__names;
+
+/* Returns the number of a name; 0 if it is not there. */
+int bp__names_find(const bp__names *names, const char *name, size_t length);
+/* Makes space for one more name. Errors: BP_E_NO_MEMORY. */
+bp_status bp__names_reserve(bp__names *names);
+/* Adds a name that is not there, and for which there is space. */
+void bp__names_add(bp__names *names, const char *name, size_t length, int number);
+
+/* Returns the length of a name as the precision of a format, so that long ones leave space for the rest of a message.
+ */
+static inline int bp__shown(size_t length) {
+    return length < 64 ? (int)length : 64;
+}
+
 /* ---- The graph ---- */
 
 typedef enum bp__value_kind { BP__VALUE_INPUT, BP__VALUE_CONSTANT, BP__VALUE_NODE, BP__VALUE_VIEW } bp__value_kind;
@@ -57,6 +84,7 @@ struct bp_graph {
     bp__node *nodes;
     bp_value *inputs;
     bp__output *outputs;
+    bp__names names, output_names; /* of inputs and constants; of outputs */
     bool borrows;                  /* a constant is memory of the program */
     struct bp__graph_plans *plans; /* of the finished graph */
 };

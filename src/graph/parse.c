@@ -8,70 +8,31 @@
 
 enum { MOST_OUTPUTS = BP__MOST_OPERANDS, MOST_LISTED = 1 << 16 };
 
-/* A name of the text; it is not copied. */
-typedef struct entry {
-    const char *name;
-    size_t length;
-    bp_value value;
-} entry;
-
 typedef struct parsing {
     bp_graph *graph;
     bp__reader reader; /* of a line */
-    entry *entries;    /* a hash table of names; name NULL: empty */
-    size_t count, capacity;
-    bp_value *listed; /* operands of a node without names */
+    bp__names names;   /* of all values */
+    bp_value *listed;  /* operands of a node without names */
     int listed_count, listed_capacity;
 } parsing;
 
 /* ---- Names ---- */
 
-static entry *find_entry(const parsing *p, const char *name, size_t length) {
-    size_t at = (size_t)bp__hash(name, length) & (p->capacity - 1);
-    while (p->entries[at].name && (p->entries[at].length != length || memcmp(p->entries[at].name, name, length) != 0)) {
-        at = (at + 1) & (p->capacity - 1);
-    }
-    return &p->entries[at];
-}
-
-static bp_status grow_entries(parsing *p) {
-    if (p->count * 2 < p->capacity) {
-        return BP_OK;
-    }
-    const parsing old = *p;
-    const size_t capacity = p->capacity ? p->capacity * 2 : 64;
-    entry *entries = bp__alloc_zero(capacity, sizeof *entries);
-    if (!entries) {
-        return bp__fail_memory(capacity * sizeof *entries, "a graph");
-    }
-    p->entries = entries;
-    p->capacity = capacity;
-    for (size_t i = 0; i < old.capacity; i++) {
-        if (old.entries[i].name) {
-            *find_entry(p, old.entries[i].name, old.entries[i].length) = old.entries[i];
-        }
-    }
-    bp__free(old.entries);
-    return BP_OK;
-}
-
 static bp_value find_value(void *context, const char *name, size_t length) {
     const parsing *p = context;
-    return p->capacity ? find_entry(p, name, length)->value : 0;
+    return bp__names_find(&p->names, name, length);
 }
 
-static bp_status check_unused(parsing *p, const char *name, size_t length) {
-    BP__TRY(grow_entries(p));
-    return find_entry(p, name, length)->name
-               ? bp__reader_fail(&p->reader, "the name \"%.*s\" is used before", (int)length, name)
+static bp_status check_unused(const parsing *p, const char *name, size_t length) {
+    return bp__names_find(&p->names, name, length)
+               ? bp__reader_fail(&p->reader, "the name \"%.*s\" is used before", bp__shown(length), name)
                : BP_OK;
 }
 
-/* The table has space: see check_unused(). */
 static bp_status define(parsing *p, const char *name, size_t length, bp_value value) {
     BP__TRY(check_unused(p, name, length));
-    *find_entry(p, name, length) = (entry){name, length, value};
-    p->count++;
+    BP__TRY(bp__names_reserve(&p->names));
+    bp__names_add(&p->names, name, length, value);
     return BP_OK;
 }
 
@@ -89,7 +50,7 @@ static bp_status read_value(parsing *p, bp_value *value) {
         return bp__reader_fail(&p->reader, "a value is missing");
     }
     *value = find_value(p, name, length);
-    return *value ? BP_OK : bp__reader_fail(&p->reader, "there is no value \"%.*s\"", (int)length, name);
+    return *value ? BP_OK : bp__reader_fail(&p->reader, "there is no value \"%.*s\"", bp__shown(length), name);
 }
 
 static bp_status expect(parsing *p, const char *mark) {
@@ -358,7 +319,8 @@ static bp_status read_argument(parsing *p, bp__making *making) {
         return bp__field_read(making, &p->reader, name, length);
     }
     const bp_value value = find_value(p, name, length);
-    return value ? keep_listed(p, value) : bp__reader_fail(&p->reader, "there is no value \"%.*s\"", (int)length, name);
+    return value ? keep_listed(p, value)
+                 : bp__reader_fail(&p->reader, "there is no value \"%.*s\"", bp__shown(length), name);
 }
 
 static bp_status read_arguments(parsing *p, bp__making *making) {
@@ -394,7 +356,7 @@ static bp_status read_call(parsing *p, const char *name, size_t length, results 
     }
     const bp_call *call = bp_call_named(word);
     if (!call) {
-        return bp__reader_fail(&p->reader, "there is no call \"%.*s\"", (int)length, name);
+        return bp__reader_fail(&p->reader, "there is no call \"%.*s\"", bp__shown(length), name);
     }
     bp__making *making = bp__alloc_zero(1, sizeof *making);
     if (!making) {
@@ -486,7 +448,7 @@ bp_status bp_graph_parse(bp_graph **graph, size_t size, const char *text) {
         status = bp_graph_finish(p.graph);
         status = status == BP_E_ARGUMENT ? bp__fail(BP_E_FORMAT, "the graph has no output") : status;
     }
-    bp__free(p.entries);
+    bp__free(p.names.list);
     bp__free(p.listed);
     if (status != BP_OK) {
         bp_graph_release(p.graph);

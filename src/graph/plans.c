@@ -10,6 +10,7 @@
 #include <string.h>
 
 enum { MOST_PLANS = 64, NEAR_WORDS = 160, TENSOR_WORDS = 2 + 2 * BP_MAX_NDIM };
+enum { POLICY, EPOCH, TENSORS }; /* words of a key */
 
 typedef struct kept {
     bp_plan *plan;
@@ -50,6 +51,7 @@ void bp__graph_plans_release(struct bp__graph_plans *plans) {
 typedef struct key {
     uint64_t near[NEAR_WORDS], *words;
     int count;
+    uint64_t settings; /* their epoch when the key was made */
 } key;
 
 static bool add_tensors(uint64_t **at, const uint64_t *end, int count, const DLTensor *const *tensors) {
@@ -61,9 +63,9 @@ static bool add_tensors(uint64_t **at, const uint64_t *end, int count, const DLT
 
 static bool fill_key(key *k, uint64_t *words, size_t size, const bp_graph *graph, const DLTensor *const *inputs,
                      const DLTensor *const *outputs) {
-    uint64_t *at = words;
-    *at++ = bp__thread.policy;
-    *at++ = bp__plan_epoch();
+    uint64_t *at = words + TENSORS;
+    words[POLICY] = bp__thread.policy;
+    words[EPOCH] = bp__plan_epoch();
     const bool fits = add_tensors(&at, words + size, graph->input_count, inputs) &&
                       add_tensors(&at, words + size, graph->output_count, outputs);
     k->words = words;
@@ -73,7 +75,8 @@ static bool fill_key(key *k, uint64_t *words, size_t size, const bp_graph *graph
 
 /* Makes the key; free it with free_key(). Its count is 0 if it cannot be made, and the tensors must be checked. */
 static void make_key(key *k, const bp_graph *graph, const DLTensor *const *inputs, const DLTensor *const *outputs) {
-    const size_t most = 2 + (size_t)(graph->input_count + graph->output_count) * TENSOR_WORDS;
+    const size_t most = TENSORS + (size_t)(graph->input_count + graph->output_count) * TENSOR_WORDS;
+    k->settings = bp__thread.epoch;
     k->count = 0;
     k->words = k->near;
     if (!outputs || (!inputs && graph->input_count > 0) || bp__thread.policy == 0 ||
@@ -95,6 +98,13 @@ static bool has_key(const kept *entry, const key *k) {
     return entry->count == k->count && memcmp(entry->words, k->words, (size_t)k->count * sizeof *k->words) == 0;
 }
 
+/* Returns whether no setting has changed since the key was made, by another thread or by what the thread itself called.
+ * Otherwise a plan that was made meanwhile may not be what the key says. */
+static bool is_current(const key *k) {
+    return k->count > 0 && k->settings == bp__settings_epoch() && k->words[POLICY] == bp__thread.policy &&
+           k->words[EPOCH] == bp__plan_epoch();
+}
+
 /* ---- Lists ---- */
 
 static bp_plan *look_up(struct bp__graph_plans *plans, const key *k) {
@@ -114,23 +124,27 @@ static bp_plan *look_up(struct bp__graph_plans *plans, const key *k) {
     return plan;
 }
 
-/* Returns the entry to replace: a new one, one of an older epoch, or the one that was used least recently. */
-static kept *choose_entry(struct bp__graph_plans *plans) {
+/* Returns the entry to replace: one of an older epoch, which no call finds any more, a new one, or the one that was
+ * used least recently. */
+static kept *choose_entry(struct bp__graph_plans *plans, uint64_t epoch) {
+    kept *oldest = &plans->list[0];
+    for (int i = 0; i < plans->count; i++) {
+        if (plans->list[i].words[EPOCH] != epoch) {
+            return &plans->list[i];
+        }
+        oldest = plans->list[i].used < oldest->used ? &plans->list[i] : oldest;
+    }
     if (plans->count < MOST_PLANS) {
         plans->list[plans->count] = (kept){0};
         return &plans->list[plans->count++];
     }
-    kept *oldest = &plans->list[0];
-    for (int i = 1; i < plans->count; i++) {
-        oldest = plans->list[i].used < oldest->used ? &plans->list[i] : oldest;
-    }
     return oldest;
 }
 
-/* Keeps a plan, with a reference of its own. Without memory it is not kept. */
+/* Keeps a plan, with a reference of its own, unless settings have changed. Without memory it is not kept. */
 static void keep_plan(struct bp__graph_plans *plans, const key *k, bp_plan *plan) {
     const size_t size = (size_t)k->count * sizeof *k->words;
-    uint64_t *words = k->count > 0 ? bp__alloc(size) : NULL;
+    uint64_t *words = is_current(k) ? bp__alloc(size) : NULL;
     kept old = {0};
     if (!words) {
         return;
@@ -138,7 +152,7 @@ static void keep_plan(struct bp__graph_plans *plans, const key *k, bp_plan *plan
     memcpy(words, k->words, size);
     bp__plan_retain(plan);
     pthread_mutex_lock(&bp__cache_mutex);
-    kept *entry = choose_entry(plans);
+    kept *entry = choose_entry(plans, k->words[EPOCH]);
     old = *entry;
     *entry = (kept){plan, words, k->count, ++plans->calls};
     pthread_mutex_unlock(&bp__cache_mutex);
@@ -175,6 +189,12 @@ bp_status bp__graph_plans_get(bp_plan **plan, const bp_graph *graph, const DLTen
     bp__thread_update();
     make_key(&k, graph, inputs, outputs);
     *plan = look_up(graph->plans, &k);
+    if (!*plan) { /* a new runtime changes settings */
+        bp__thread_find_runtimes();
+        free_key(&k);
+        make_key(&k, graph, inputs, outputs);
+        *plan = look_up(graph->plans, &k);
+    }
     *fresh = !*plan;
     bp_status status = *plan ? BP_OK : make_plan(plan, graph, inputs, outputs, data_optional, &k);
     free_key(&k);

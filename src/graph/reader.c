@@ -65,7 +65,7 @@ bool bp__reader_whole(bp__reader *r, int64_t *number) {
             return false;
         }
     }
-    if (at == digits || (minus && value > (uint64_t)INT64_MAX + 1)) {
+    if (at == digits || value > (uint64_t)INT64_MAX + minus) {
         return false;
     }
     r->at = at;
@@ -110,6 +110,11 @@ bp_status bp__reader_list(bp__reader *r, int *count, int64_t **numbers) {
     return BP_OK;
 }
 
+/* Texts end at the latest with their line, also after a backslash. */
+static bool in_text(const bp__reader *r) {
+    return r->at < r->end && *r->at != '\n' && *r->at != 0;
+}
+
 bp_status bp__reader_text(bp__reader *r, char **text) {
     *text = NULL;
     if (!bp__reader_take(r, "\"")) {
@@ -120,9 +125,11 @@ bp_status bp__reader_text(bp__reader *r, char **text) {
     if (!made) {
         return bp__fail_memory((size_t)(r->end - r->at), "a graph");
     }
-    while (r->at < r->end && *r->at != '"' && *r->at != '\n' && *r->at != 0) {
-        r->at += *r->at == '\\' && r->at + 1 < r->end;
-        made[length++] = *r->at++;
+    while (in_text(r) && *r->at != '"') {
+        r->at += *r->at == '\\';
+        if (in_text(r)) {
+            made[length++] = *r->at++;
+        }
     }
     made[length] = 0;
     if (!bp__reader_take(r, "\"")) {

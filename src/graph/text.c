@@ -206,12 +206,13 @@ static void write_node(bp__text *text, const naming *names, const bp__node *node
     bp__text_free(&fields);
 }
 
-/* Writes "a, -, b = " for the outputs of a pass, up to the last one that is there. */
+/* Writes "a, -, b = " for the outputs of a pass, up to the last one that is there; for a hash, that is needed. */
 static void write_results(bp__text *text, const naming *names, const bp__node *node) {
     const int first = node->pass->info.input_count;
     int last = first;
     for (int i = first; i < node->pass->info.operand_count; i++) {
-        last = node->operand[i] ? i : last;
+        const bp_value v = node->operand[i];
+        last = v && (!names->number || names->number[v]) ? i : last;
     }
     for (int i = first; i <= last; i++) {
         bp__text_add(text, i > first ? ", " : "");

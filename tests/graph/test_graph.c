@@ -244,6 +244,7 @@ static void test_refusals(void **state) {
     FAILS(bp_graph_call(graph, "concat", NULL, 2, (bp_value[]){x, 0}, 1, out), BP_E_ARGUMENT, "operand 1 is absent");
     FAILS(bp_graph_call(graph, "reduce", "axes=[0, 5000000000]", 1, &x, 1, out), BP_E_ARGUMENT, "no axis");
     FAILS(bp_graph_call(graph, "reduce", "axes=[0], axis_count=1, kind=7", 1, &x, 1, out), BP_E_ARGUMENT, "kind");
+    FAILS(bp_graph_call(graph, "einsum", "expression=\"ij\\\n->ji\"", 1, &x, 1, out), BP_E_ARGUMENT, "no quote");
     FAILS(bp_graph_finish(graph), BP_E_ARGUMENT, "no output");
     FAILS(bp_graph_output(graph, "o", 9), BP_E_ARGUMENT, "value 9");
     FAILS(bp_graph_run(NULL, graph, NULL, NULL), BP_E_ARGUMENT, "bp_graph_finish");

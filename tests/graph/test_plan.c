@@ -280,6 +280,73 @@ static void test_kept(void **state) {
     bp_graph_release(graph);
 }
 
+/* Plans that no call finds any more are not kept. */
+static void test_forgotten(void **state) {
+    (void)state;
+    bp_graph *graph = parse(HEAD "a = unary(x, kind=exp)\noutput y = a\n");
+    int64_t blocks = 0;
+    for (int i = 0; i < 20; i++) {
+        bp_plan_cache_clear();
+        bp_plan_release(plan_graph(graph));
+        blocks = i == 2 ? bp__live_blocks() : blocks;
+    }
+    assert_int_equal(bp__live_blocks(), blocks);
+    bp_graph_release(graph);
+}
+
+static atomic_bool sets;
+
+/* An allocation at which a setting changes, as if another thread did it. */
+static void *set_and_allocate(void *user, size_t size) {
+    (void)user;
+    if (atomic_exchange(&sets, false)) {
+        assert_int_equal(bp_set("deterministic", "run"), BP_OK);
+    }
+    return malloc(size);
+}
+
+static void *set_and_reallocate(void *user, void *old, size_t size) {
+    (void)user;
+    return realloc(old, size);
+}
+
+static void release_block(void *user, void *block) {
+    (void)user;
+    free(block);
+}
+
+/* A plan that is made while settings change is not found under the ones before. */
+static void test_changed(void **state) {
+    (void)state;
+    static const bp_allocator setting = {set_and_allocate, set_and_reallocate, release_block, NULL};
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_set_allocator(&setting), BP_OK);
+    bp_graph *graph = parse(HEAD "a = unary(x, kind=exp)\noutput y = a\n");
+    bp_plan *plans[3];
+    random_source random = {1};
+    tensors in, out;
+    make_tensors(&in, graph, false, false, &random);
+    make_tensors(&out, graph, true, false, &random);
+    for (int i = 0; i < 3; i++) {
+        atomic_store(&sets, i == 0);
+        assert_int_equal(
+            bp_graph_plan(&plans[i], NULL, graph, (const DLTensor *const *)in.list, (const DLTensor *const *)out.list),
+            BP_OK);
+        assert_false(atomic_load(&sets));
+        assert_int_equal(bp_unset("deterministic"), BP_OK);
+    }
+    assert_ptr_not_equal(plans[0], plans[1]);
+    assert_ptr_equal(plans[1], plans[2]);
+    for (int i = 0; i < 3; i++) {
+        bp_plan_release(plans[i]);
+    }
+    free_tensors(&in);
+    free_tensors(&out);
+    bp_graph_release(graph);
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_set_allocator(NULL), BP_OK);
+}
+
 /* ---- Messages ---- */
 
 static void test_failing_node(void **state) {
@@ -425,9 +492,10 @@ static void test_explanation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),  cmocka_unit_test(test_blocks), cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_packed),  cmocka_unit_test(test_kept),   cmocka_unit_test(test_failing_node),
-        cmocka_unit_test(test_threads), cmocka_unit_test(test_forks),  cmocka_unit_test(test_explanation),
+        cmocka_unit_test(test_random),  cmocka_unit_test(test_blocks),       cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_packed),  cmocka_unit_test(test_kept),         cmocka_unit_test(test_forgotten),
+        cmocka_unit_test(test_changed), cmocka_unit_test(test_failing_node), cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_forks),   cmocka_unit_test(test_explanation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

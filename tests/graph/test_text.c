@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -85,6 +86,9 @@ static void test_errors(void **state) {
     refuse(HEAD "constant c f32 [100000000] = [1]\n", BP_E_FORMAT, "too short");
     refuse(HEAD "constant c f16 [1] = [1]\n", BP_E_FORMAT, "as bytes");
     refuse(HEAD "constant c i32 [1] = [5000000000]\n", BP_E_FORMAT, "numbers");
+    refuse(HEAD "constant c i64 [1] = [9223372036854775808]\n", BP_E_FORMAT, "numbers");
+    refuse(HEAD "constant c i64 [1] = [-9223372036854775809]\n", BP_E_FORMAT, "numbers");
+    refuse(HEAD X "y = reshape(x, [18446744073709551615])\n", BP_E_FORMAT, "whole numbers");
     refuse(HEAD "constant c u8 [2] = bytes 0\n", BP_E_FORMAT, "2 bytes");
     refuse(HEAD "y = unary(x)\n", BP_E_FORMAT, "no value \"x\"");
     refuse(HEAD X "y = unari(x)\n", BP_E_FORMAT, "no call \"unari\"");
@@ -97,8 +101,41 @@ static void test_errors(void **state) {
     refuse(HEAD X "y = slice(x, [0, 1])\n", BP_E_ARGUMENT, "axis, first");
     refuse(HEAD X "y, z = reshape(x, [6])\n", BP_E_FORMAT, "one value");
     refuse(HEAD X "y = permute(x, [0, 5000000000])\n", BP_E_ARGUMENT, "permute");
+    refuse(HEAD X "y = fft(x, axes=[0], axis_count=3)\n", BP_E_FORMAT, "axis_count is another number");
+    refuse(HEAD X "y = fft(x, s=[2, 3], axis_count=-1)\n", BP_E_FORMAT, "axis_count is another number");
+    refuse(HEAD X "y = fft(x, axis_count=2, axes=[0])\n", BP_E_FORMAT, "axes has another length");
+    refuse(HEAD X "y = fft(x, axes=[0], axes=[1, 0])\n", BP_E_FORMAT, "axes is given twice");
+    refuse(HEAD X "y = unary(x, kind=exp, kind=exp)\n", BP_E_FORMAT, "kind is given twice");
+    refuse(HEAD X "y = unary(input=x, input=x)\n", BP_E_FORMAT, "input is given twice");
     refuse(HEAD X "output y = z\n", BP_E_FORMAT, "no value \"z\"");
     refuse(HEAD X "output y = x\noutput y = x\n", BP_E_ARGUMENT, "line 4");
+}
+
+/* A message has a part of a long name, and then the reason. */
+static void test_long_name(void **state) {
+    (void)state;
+    char name[600], text[2048];
+    memset(name, 'a', sizeof name - 1);
+    name[sizeof name - 1] = 0;
+    snprintf(text, sizeof text, HEAD "input %s f32 [2]\ninput %s f32 [2]\n", name, name);
+    refuse(text, BP_E_FORMAT, "is used before");
+    snprintf(text, sizeof text, HEAD X "y = unary(x, %s=1)\n", name);
+    refuse(text, BP_E_FORMAT, "unary has no field");
+}
+
+/* A graph of many names is read in a time that grows with their number, not with its square. */
+static void test_many_names(void **state) {
+    (void)state;
+    enum { MANY = 200000, LINE = 40 };
+    char *text = malloc((size_t)MANY * 2 * LINE), *at = text;
+    at += sprintf(at, HEAD);
+    for (int i = 0; i < MANY; i++) {
+        at += sprintf(at, "input i%d f32 [2]\noutput o%d = i%d\n", i, i, i);
+    }
+    const clock_t start = clock();
+    bp_graph_release(parse(text));
+    assert_true((double)(clock() - start) / CLOCKS_PER_SEC < 20);
+    free(text);
 }
 
 static void test_forms(void **state) {
@@ -141,6 +178,9 @@ static void test_hash(void **state) {
     hash_of(HEAD X "dead = unary(x, kind=exp)\nconstant unused f32 [] = [7]\nconstant k f32 [3] = [1, 2, 3]\n"
                    "sum = binary(a=x, b=k, kind=add)\noutput other = sum\n",
             same);
+    assert_memory_equal(hash[0], same, 32);
+    hash_of(HEAD X "y, -, s = layer_norm(x, row_ndim=1)\noutput y = y\n", hash[0]); /* nothing needs s */
+    hash_of(HEAD X "y = layer_norm(x, row_ndim=1)\noutput y = y\n", same);
     assert_memory_equal(hash[0], same, 32);
 }
 
@@ -203,8 +243,9 @@ static void test_random(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_exact), cmocka_unit_test(test_errors), cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_hash),  cmocka_unit_test(test_sha256), cmocka_unit_test(test_random),
+        cmocka_unit_test(test_exact),     cmocka_unit_test(test_errors),     cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_long_name), cmocka_unit_test(test_many_names), cmocka_unit_test(test_hash),
+        cmocka_unit_test(test_sha256),    cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
