@@ -73,8 +73,8 @@ _backplane_values() {
     case $1 in
         --norm) echo "backward ortho forward" ;;
         --padding) echo "same valid" ;;
-        --activation) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2" ;;
-        --kind) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2 isnan isinf isfinite logical_not bitwise_invert add subtract multiply divide maximum minimum equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor pow remainder fmod floor_divide atan2 bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift sum prod mean max min argmax argmin" ;;
+        --activation) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2 asin acos atan sinh cosh asinh acosh atanh log10 exp2 erfc hardsigmoid mish softsign logsigmoid selu tanhshrink" ;;
+        --kind) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2 asin acos atan sinh cosh asinh acosh atanh log10 exp2 erfc hardsigmoid mish softsign logsigmoid selu tanhshrink isnan isinf isfinite logical_not bitwise_invert add subtract multiply divide maximum minimum equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor pow remainder fmod floor_divide atan2 bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift sum prod mean max min argmax argmin" ;;
         --to) echo "f16 bf16 f32 f64 i8 u8 i32 i64 bool" ;;
         --dtype) echo "f16 bf16 f32 f64 c64 c128 i32 i64" ;;
         --strategy) echo "auto auto-hq optimal dp branch-all branch-2 branch-1 greedy random-greedy random-greedy-128 left-to-right" ;;

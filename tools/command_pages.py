@@ -13,7 +13,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 UNARY = (
     "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish "
-    "floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2"
+    "floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2 "
+    "asin acos atan sinh cosh asinh acosh atanh log10 exp2 "
+    "erfc hardsigmoid mish softsign logsigmoid selu tanhshrink"
 )
 # The values that a shell offers for an option. Others take a file (FILE), or what the user knows.
 VALUES = {

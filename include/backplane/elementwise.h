@@ -21,7 +21,13 @@
  *   round      the nearest integer, the      expm1      e^x - 1, without loss of digits near 0
  *              even one of two               log1p      log(1 + x), without loss of digits near 0
  *   sign       -1, 0 or 1; 0 of -0           log2       the logarithm to base 2
- *   reciprocal 1 / x
+ *   reciprocal 1 / x                         log10      the logarithm to base 10
+ *   exp2       2^x                           erfc       1 - erf(x), without loss of digits where it is small
+ *   asin, acos, atan: the angle in radians   sinh, cosh, asinh, acosh, atanh: hyperbolic functions and their inverses
+ *   softsign   x / (1 + |x|)                 hardsigmoid  min(max(x + 3, 0), 6) / 6
+ *   tanhshrink x - tanh(x)                   logsigmoid   -log(1 + exp(-x))
+ *   mish       x tanh(log(1 + exp(x)))       selu         s x of x > 0, otherwise s a (exp(x) - 1), with
+ *                                                         s = 1.0507009873554805 and a = 1.6732632423543773
  *
  * Functions of two elements (bp_binary_kind): add, subtract, multiply, divide, and maximum and minimum, which are NaN
  * if either element is. The inputs are broadcast as in NumPy: shapes are aligned at their last dimensions, and a
@@ -52,17 +58,21 @@
  * f16 and bf16 are computed in f32 and rounded once. The largest errors in f32 and f64, in units of the distance of the
  * numbers next to the result:
  *
- *   copy, negative, abs, relu, floor,         exp, log, sin, cos: 1                          silu: 4
- *     ceil, round, trunc, sign, fmod: exact   hardswish, rsqrt, erf, expm1, log1p, log2: 2   gelu: 8 in f32, 12 in f64
- *   sqrt, reciprocal, functions of two: 0.5   tanh, sigmoid, tan, atan2: 3
- *   floor_divide, pow: 2
+ *   copy, negative, abs, relu, floor,         exp, log, sin, cos, log10: 1
+ *     ceil, round, trunc, sign, fmod: exact   hardswish, rsqrt, erf, expm1, log1p, log2, exp2, sinh, cosh,
+ *   sqrt, reciprocal, functions of two: 0.5     hardsigmoid, softsign: 2
+ *   floor_divide, pow: 2                      tanh, sigmoid, tan, atan2, atan, asinh, atanh, selu, logsigmoid: 3
+ *   silu, asin, acos, acosh: 4                gelu: 8 in f32, 12 in f64
+ *   mish, tanhshrink: 6                       erfc: 8 in f32, 16 in f64
  *   gelu_tanh: 4 + 4 |y|, with y = sqrt(8 / pi) (x + 0.044715 x^3)
  *
- * These hold for denormal results too, and for gelu where 1 + erf would cancel. log(0), log2(0) and log1p(-1) are
- * -infinity, and NaN below; sqrt and rsqrt of negative numbers are NaN. 1 / 0 is an infinity with the sign of the zero,
- * in rsqrt too. sin, cos and tan of infinities are NaN. log2 of powers of 2 is exact. floor, ceil, round and trunc keep
- * infinities, and the sign of zero. gelu, gelu_tanh, silu and hardswish of -infinity are NaN, as in PyTorch. NaN stays
- * NaN, in sign too, as in NumPy; PyTorch's sign of NaN is 0.
+ * These hold for denormal results too, and for gelu where 1 + erf would cancel. log(0), log2(0), log10(0) and log1p(-1)
+ * are -infinity, and NaN below; sqrt and rsqrt of negative numbers are NaN. 1 / 0 is an infinity with the sign of the
+ * zero, in rsqrt too. sin, cos and tan of infinities are NaN. asin, acos and atanh are NaN beyond 1 and -1, where atanh
+ * is infinite; acosh is NaN below 1. log2 of powers of 2, log10 of powers of 10 and exp2 of integers are exact. floor,
+ * ceil, round and trunc keep infinities, and the sign of zero. gelu, gelu_tanh, silu, hardswish and mish of -infinity
+ * are NaN, and softsign of infinities, as in PyTorch. NaN stays NaN, in sign too, as in NumPy; PyTorch's sign of NaN
+ * is 0.
  *
  * copy converts between bool, i8, u8, i32, i64, f16, bf16, f32 and f64, and copies every type to itself. Numbers are
  * rounded once, to nearest even. Floating numbers are truncated to integers; what does not fit becomes the nearest

@@ -32,9 +32,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "abs",
+    "acos",
+    "acosh",
     "add",
+    "asin",
+    "asinh",
     "astype",
+    "atan",
     "atan2",
+    "atanh",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",
@@ -44,10 +50,13 @@ __all__ = [
     "ceil",
     "concat",
     "cos",
+    "cosh",
     "divide",
     "equal",
     "erf",
+    "erfc",
     "exp",
+    "exp2",
     "expm1",
     "floor",
     "floor_divide",
@@ -60,6 +69,7 @@ __all__ = [
     "less",
     "less_equal",
     "log",
+    "log10",
     "log1p",
     "log2",
     "logical_and",
@@ -78,6 +88,7 @@ __all__ = [
     "rsqrt",
     "sign",
     "sin",
+    "sinh",
     "sqrt",
     "subtract",
     "take",
@@ -143,6 +154,17 @@ sqrt = _unary("sqrt", "the square root", "[4.0, 9.0]", "array([2., 3.])")
 tan = _unary("tan", "the tangent", "[0.0]", "array([0.])")
 tanh = _unary("tanh", "the hyperbolic tangent", "[0.0]", "array([0.])")
 trunc = _unary("trunc", "the integer next to it towards 0", "[-1.5, 2.5]", "array([-1.,  2.])")
+acos = _unary("acos", "the angle with this cosine", "[1.0, 0.0]", "array([0.        , 1.57079633])")
+acosh = _unary("acosh", "the inverse of the hyperbolic cosine", "[1.0, 2.0]", "array([0.       , 1.3169579])")
+asin = _unary("asin", "the angle with this sine", "[0.0, 1.0]", "array([0.        , 1.57079633])")
+asinh = _unary("asinh", "the inverse of the hyperbolic sine", "[0.0, 1.0]", "array([0.        , 0.88137359])")
+atan = _unary("atan", "the angle with this tangent", "[0.0, 1.0]", "array([0.        , 0.78539816])")
+atanh = _unary("atanh", "the inverse of the hyperbolic tangent", "[0.0, 0.5]", "array([0.        , 0.54930614])")
+cosh = _unary("cosh", "the hyperbolic cosine", "[0.0, 1.0]", "array([1.        , 1.54308063])")
+erfc = _unary("erfc", "1 less the error function, without loss of digits where it is small,", "[0.0, 0.5]", "array([1.        , 0.47950012])")
+exp2 = _unary("exp2", "2 to the power", "[0.0, -1.0, 3.0]", "array([1. , 0.5, 8. ])")
+log10 = _unary("log10", "the logarithm to base 10", "[1000.0, 0.1]", "array([ 3., -1.])")
+sinh = _unary("sinh", "the hyperbolic sine", "[0.0, 1.0]", "array([0.        , 1.17520119])")
 isfinite = _unary("isfinite", "whether it is finite,", "[1.0, np.inf, np.nan]", "array([ True, False, False])")
 isinf = _unary("isinf", "whether it is an infinity,", "[1.0, -np.inf, np.nan]", "array([False,  True, False])")
 isnan = _unary("isnan", "whether it is NaN,", "[1.0, np.inf, np.nan]", "array([False, False,  True])")

@@ -134,7 +134,9 @@ def rows():
 
 def every_layer():
     x = some(2, 4)
-    one = ("gelu", "silu", "tanh", "sigmoid", "hardswish", "relu")
+    one = (
+        "gelu", "silu", "tanh", "sigmoid", "hardswish", "relu", "hardsigmoid", "mish", "selu", "softsign", "logsigmoid", "tanhshrink",
+    )
     made = {name: (getattr(F, name), dict(input=x)) for name in one}
     made["linear"] = F.linear, dict(input=x, weight=some(3, 4), bias=some(3))
     made["linear with one row"] = F.linear, dict(input=x, weight=some(4), bias=some(1))

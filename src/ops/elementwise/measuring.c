@@ -15,6 +15,7 @@ static bool is_positive(const bp_problem *problem, int input) {
     case BP_UNARY_RSQRT:
     case BP_UNARY_LOG1P:
     case BP_UNARY_LOG2:
+    case BP_UNARY_LOG10:
         return true;
     default:
         return problem->op == BP_OP_BINARY &&

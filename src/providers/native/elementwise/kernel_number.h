@@ -128,6 +128,23 @@ UNARY(erf, erf)
 UNARY(expm1, expm1)
 UNARY(log1p, log1p)
 UNARY(log2, log2)
+UNARY(asin, asin)
+UNARY(acos, acos)
+UNARY(atan, atan)
+UNARY(sinh, sinh)
+UNARY(cosh, cosh)
+UNARY(asinh, asinh)
+UNARY(acosh, acosh)
+UNARY(atanh, atanh)
+UNARY(log10, log10)
+UNARY(exp2, exp2)
+UNARY(erfc, erfc)
+UNARY(hardsigmoid, hardsigmoid)
+UNARY(mish, mish)
+UNARY(softsign, softsign)
+UNARY(logsigmoid, logsigmoid)
+UNARY(selu, selu)
+UNARY(tanhshrink, tanhshrink)
 UNARY(isnan, isnan)
 UNARY(isinf, isinf)
 UNARY(isfinite, isfinite)
@@ -174,7 +191,7 @@ BINARY(atan2)
 #undef MASK
 #undef SIGN
 
-/* Parameters of this template and of kernel_function.h. */
+/* Parameters of several templates. */
 #undef TYPE
 #undef REAL
 #undef VECTOR
@@ -190,3 +207,4 @@ BINARY(atan2)
 #undef COS_TERMS
 #undef ERF_TERMS
 #undef QUARTER
+#undef LOWEST
