@@ -405,7 +405,9 @@ typedef struct bp_rnn_problem {
 #define BP_UNARY_MAP(X) \
     BP_ACTIVATION_MAP(X) \
     X(44, ISNAN, "isnan") X(45, ISINF, "isinf") X(46, ISFINITE, "isfinite") X(47, LOGICAL_NOT, "logical_not") \
-    X(48, BITWISE_INVERT, "bitwise_invert")
+    X(48, BITWISE_INVERT, "bitwise_invert") X(49, LEAKY_RELU, "leaky_relu") X(50, ELU, "elu") X(51, CELU, "celu") \
+    X(52, CLIP, "clip") X(53, SOFTPLUS, "softplus") X(54, THRESHOLD, "threshold") X(55, HARDSHRINK, "hardshrink") \
+    X(56, SOFTSHRINK, "softshrink")
 
 #define BP_BINARY_MAP(X) \
     X(0, ADD, "add") X(1, SUBTRACT, "subtract") X(2, MULTIPLY, "multiply") X(3, DIVIDE, "divide") \
@@ -445,7 +447,7 @@ typedef enum bp_binary_kind {
  * UNARY {input, output}; BINARY {a, b, output}; WHERE {condition, a, b, output}; TAKE and GATHER {input, indices,
  * output}. For each index i of the dimensions, with the strides of each operand:
  *
- *     UNARY          output[i] = function(input[i])
+ *     UNARY          output[i] = function(input[i]), which may take the numbers of the problem (bp_unary_number_count())
  *     BINARY         output[i] = function(a[i], b[i])
  *     WHERE          output[i] = condition[i] ? a[i] : b[i]
  *     TAKE, GATHER   output[i] = input[i + axis indices[i]]
@@ -468,6 +470,7 @@ typedef struct bp_elementwise_problem {
     int64_t axis, axis_size; /* TAKE, GATHER: stride of the input along its axis, and elements there */
     int64_t size[BP_MAX_ELEMENTWISE_NDIM];
     int64_t stride[BP_ELEMENTWISE_OPERANDS][BP_MAX_ELEMENTWISE_NDIM];
+    double number[2]; /* UNARY: numbers of the function, rounded to f32 for f16, bf16 and f32; never NaN. Otherwise 0 */
 } bp_elementwise_problem;
 
 /* What a reduction computes. */

@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Sequence
 
 from ._convert import shape_of, with_numpy
-from ._elements import choice, finish, one, run, two, type_name
+from ._elements import choice, clip as _clipped, finish, one, run, two, type_name
 from ._errors import bad_type, bad_value
 from .backends._module import close as _close
 
@@ -48,6 +48,7 @@ __all__ = [
     "bitwise_right_shift",
     "bitwise_xor",
     "ceil",
+    "clip",
     "concat",
     "cos",
     "cosh",
@@ -201,6 +202,10 @@ def _where(of: Dict[str, Any], explains: bool) -> Any:
     return choice(of["condition"], of["x1"], of["x2"], of["out"], of["settings"], explains)
 
 
+def _clip(of: Dict[str, Any], explains: bool) -> Any:
+    return _clipped(of["x"], of["min"], of["max"], of["out"], of["settings"], explains)
+
+
 def _take(of: Dict[str, Any], explains: bool) -> Any:
     arrays = with_numpy("take", (of["x"], of["indices"]))
     axis = of["axis"]
@@ -241,6 +246,29 @@ def where(
     array([1., 0.])
     """
     return _where(dict(condition=condition, x1=x1, x2=x2, out=out, settings=settings), False)
+
+
+def clip(
+    x: Kind,
+    /,
+    min: Optional[Operand] = None,
+    max: Optional[Operand] = None,
+    *,
+    out: Optional[Out] = None,
+    settings: SettingsArgument = None,
+) -> Kind:
+    """Returns ``minimum(maximum(x, min), max)``, where None is no limit: ``max`` where ``min > max``, and NaN of NaN.
+
+    Limits are numbers or arrays. Numbers take the type of x; integers next to floating numbers become float64, as in other functions of
+    two elements.
+
+    Shapes: x and the limits broadcast.
+    Types: f16, bf16, f32, f64, i32 and i64.
+
+    >>> backplane.elementwise.clip([-3.0, 0.5, 9.0], 0, 6)
+    array([0. , 0.5, 6. ])
+    """
+    return _clip(dict(x=x, min=min, max=max, out=out, settings=settings), False)
 
 
 def take(
@@ -305,7 +333,7 @@ def astype(
     return _astype(dict(x=x, dtype=dtype, copy=copy, out=out, settings=settings), False)
 
 
-for _function, _call in ((where, _where), (take, _take), (take_along_axis, _take_along_axis), (concat, _concat), (astype, _astype)):
+for _function, _call in ((where, _where), (clip, _clip), (take, _take), (take_along_axis, _take_along_axis), (concat, _concat), (astype, _astype)):
     finish(_function, __name__, _function.__name__, str(_function.__doc__), _call)
 
 del _function, _call

@@ -4,11 +4,11 @@ from typing import Any, Optional, overload, Sequence, Union
 from ._types import Array, Buffer, DType, Lists, NDArray, Nested, Number, Operand, Plain, Same, SettingsArgument, Tensor, Written
 
 __all__ = ["abs", "acos", "acosh", "add", "asin", "asinh", "astype", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert",
-    "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "concat", "cos", "cosh", "divide", "equal", "erf",
-    "erfc", "exp", "exp2", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "isfinite", "isinf", "isnan", "less",
-    "less_equal", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum", "minimum",
-    "multiply", "negative", "not_equal", "pow", "reciprocal", "remainder", "round", "rsqrt", "sign", "sin", "sinh", "sqrt", "subtract",
-    "take", "take_along_axis", "tan", "tanh", "trunc", "where"]
+    "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "clip", "concat", "cos", "cosh", "divide", "equal",
+    "erf", "erfc", "exp", "exp2", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "isfinite", "isinf", "isnan",
+    "less", "less_equal", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
+    "minimum", "multiply", "negative", "not_equal", "pow", "reciprocal", "remainder", "round", "rsqrt", "sign", "sin", "sinh", "sqrt",
+    "subtract", "take", "take_along_axis", "tan", "tanh", "trunc", "where"]
 
 @overload
 def abs(x: NDArray[Any], /, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
@@ -271,6 +271,22 @@ def ceil(x: Buffer, /, *, out: None = None, settings: SettingsArgument = None) -
 def ceil(x: Nested, /, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
 @overload
 def ceil(x: Operand, /, *, out: Written, settings: SettingsArgument = None) -> Written: ...
+
+@overload
+def clip(x: NDArray[Any], /, min: Optional[Operand] = None, max: Optional[Operand] = None, *, out: None = None,
+    settings: SettingsArgument = None) -> NDArray[Any]: ...
+@overload
+def clip(x: Same, /, min: Optional[Operand] = None, max: Optional[Operand] = None, *, out: None = None,
+    settings: SettingsArgument = None) -> Same: ...
+@overload
+def clip(x: Buffer, /, min: Optional[Operand] = None, max: Optional[Operand] = None, *, out: None = None,
+    settings: SettingsArgument = None) -> Tensor: ...
+@overload
+def clip(x: Nested, /, min: Optional[Operand] = None, max: Optional[Operand] = None, *, out: None = None,
+    settings: SettingsArgument = None) -> NDArray[Any]: ...
+@overload
+def clip(x: Operand, /, min: Optional[Operand] = None, max: Optional[Operand] = None, *, out: Written,
+    settings: SettingsArgument = None) -> Written: ...
 
 @overload
 def concat(arrays: Sequence[NDArray[Any]], /, axis: int = 0, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...

@@ -106,6 +106,52 @@ static long double further_unary(bp_unary_kind kind, long double x) {
     }
 }
 
+void reference_unary_numbers(bp_unary_kind kind, bp_dtype dtype, const double *first, const double *second,
+                             double numbers[2]) {
+    static const double usual[BP_UNARY_KINDS][2] = {
+        [BP_UNARY_LEAKY_RELU] = {0.01},          [BP_UNARY_ELU] = {1},          [BP_UNARY_CELU] = {1},
+        [BP_UNARY_CLIP] = {-HUGE_VAL, HUGE_VAL}, [BP_UNARY_SOFTPLUS] = {1, 20}, [BP_UNARY_HARDSHRINK] = {0.5},
+        [BP_UNARY_SOFTSHRINK] = {0.5},
+    };
+    const double *const given[] = {first, second};
+    for (int i = 0; i < 2; i++) {
+        numbers[i] = given[i] ? *given[i] : (unsigned)kind < BP_UNARY_KINDS ? usual[kind][i] : 0;
+        numbers[i] = dtype == BP_F16 || dtype == BP_BF16 || dtype == BP_F32 ? (double)(float)numbers[i] : numbers[i];
+    }
+}
+
+/* log(1 + e^t) / beta. */
+static long double softplus(bp_dtype dtype, long double x, long double beta, long double threshold) {
+    const long double t = beta * x, rounded = dtype == BP_F64 ? (long double)(double)t : (long double)(float)t;
+    return rounded > threshold ? x : ((t > 0 ? t : 0) + log1pl(expl(-fabsl(t)))) / beta;
+}
+
+long double reference_unary_with(bp_unary_kind kind, bp_dtype dtype, const double *numbers, long double x) {
+    const long double first = (long double)numbers[0], second = (long double)numbers[1];
+    switch (kind) {
+    case BP_UNARY_LEAKY_RELU:
+        return x > 0 ? x : first * x;
+    case BP_UNARY_ELU:
+        return x > 0 ? x : first * expm1l(x);
+    case BP_UNARY_CELU:
+        return x > 0 || (isinf(first) && isfinite(x)) ? x : first * expm1l(x / first);
+    case BP_UNARY_CLIP: {
+        const long double raised = x < first ? first : x;
+        return raised > second ? second : raised;
+    }
+    case BP_UNARY_SOFTPLUS:
+        return softplus(dtype, x, first, second);
+    case BP_UNARY_THRESHOLD:
+        return x <= first ? second : x;
+    case BP_UNARY_HARDSHRINK:
+        return x >= -first && x <= first ? 0 : x;
+    case BP_UNARY_SOFTSHRINK:
+        return x > first ? x - first : x < -first ? x + first : isnan(x) ? x : 0;
+    default:
+        return reference_unary(kind, x);
+    }
+}
+
 long double reference_unary(bp_unary_kind kind, long double x) {
     switch (kind) {
     case BP_UNARY_NEGATIVE:
@@ -276,6 +322,8 @@ long double reference_unary_error(bp_unary_kind kind, bool f64, long double x) {
         return 1;
     case BP_UNARY_SQRT:
     case BP_UNARY_RECIPROCAL:
+    case BP_UNARY_LEAKY_RELU:
+    case BP_UNARY_SOFTSHRINK:
         return 0.5L;
     case BP_UNARY_TANH:
     case BP_UNARY_SIGMOID:
@@ -285,9 +333,11 @@ long double reference_unary_error(bp_unary_kind kind, bool f64, long double x) {
     case BP_UNARY_ATANH:
     case BP_UNARY_SELU:
     case BP_UNARY_LOGSIGMOID:
+    case BP_UNARY_ELU:
         return 3;
     case BP_UNARY_MISH:
     case BP_UNARY_TANHSHRINK:
+    case BP_UNARY_SOFTPLUS:
         return 6;
     case BP_UNARY_GELU:
         return f64 ? 12 : 8;
@@ -299,6 +349,7 @@ long double reference_unary_error(bp_unary_kind kind, bool f64, long double x) {
     case BP_UNARY_ASIN:
     case BP_UNARY_ACOS:
     case BP_UNARY_ACOSH:
+    case BP_UNARY_CELU: /* of alpha > 0 */
         return 4;
     case BP_UNARY_HARDSWISH:
     case BP_UNARY_RSQRT:

@@ -84,6 +84,39 @@ def test_functions_of_one(evaluate, kind):
     np.testing.assert_allclose(got, UNARY[kind](x), rtol=1e-14, atol=1e-15)
 
 
+WITH = {
+    "leaky_relu": (["--first", "0.2"], lambda x: np.where(x > 0, x, 0.2 * x)),
+    "elu": ([], lambda x: np.where(x > 0, x, np.expm1(x))),
+    "celu": (["--first=1.5"], lambda x: np.where(x > 0, x, 1.5 * np.expm1(x / 1.5))),
+    "clip": (["--first", "-1", "--second", "0.5"], lambda x: np.clip(x, -1, 0.5)),
+    "softplus": (["--second", "3"], lambda x: np.where(x > 3, x, np.log1p(np.exp(x)))),
+    "threshold": (["--first", "0.1", "--second=20"], lambda x: np.where(x > 0.1, x, 20)),
+    "hardshrink": ([], lambda x: np.where(np.abs(x) <= 0.5, 0, x)),
+    "softshrink": ([], lambda x: np.sign(x) * np.maximum(np.abs(x) - 0.5, 0)),
+}
+
+
+@pytest.mark.parametrize("kind", WITH)
+def test_functions_with_numbers(evaluate, kind):
+    words, wanted = WITH[kind]
+    x = numbers(5, 37)
+    got, done = evaluate("unary", [x], "--kind", kind, *words)
+    assert done.code == 0, done
+    np.testing.assert_allclose(got, wanted(x), rtol=1e-14, atol=1e-15)
+
+
+def test_numbers_are_checked(evaluate, backplane):
+    x = numbers(3)
+    _, done = evaluate("unary", [x], "--kind", "exp", "--first", "2")
+    assert done.code != 0 and "exp takes no numbers; the first one is 2" in done.err, done
+    _, done = evaluate("unary", [x], "--kind", "elu", "--first", "1", "--second", "2")
+    assert done.code != 0 and "elu takes one number; the second one is 2" in done.err, done
+    done = backplane("explain", "unary", "f32", "64x768", "--kind", "clip", "--second", "6")
+    assert done.code == 0 and "clip -inf,6 f32" in done.out, done
+    done = backplane("compare", "unary", "0.npy", "--kind", "softplus", "--first", "0.5")
+    assert done.code == 0, done
+
+
 @pytest.mark.parametrize("kind", BINARY)
 def test_functions_of_two(evaluate, kind):
     a, b = numbers(4, 1, 7), numbers(6, 1)

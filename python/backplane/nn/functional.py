@@ -43,6 +43,7 @@ from ._attention import scaled_dot_product_attention
 from ._convolution import convolution, transposed
 from ._linear import linear
 from ._normalization import batch_norm
+from ._numbers import celu, elu, hardshrink, hardtanh, leaky_relu, relu6, softplus, softshrink, threshold
 from ._pooling import adaptive_avg_pool, adaptive_max_pool, avg_pool, max_pool
 from ._recurrent import gru, lstm, rnn_relu, rnn_tanh
 from ._rows import group_norm, instance_norm, layer_norm, log_softmax, rms_norm, softmax
@@ -58,20 +59,25 @@ __all__ = [
     "avg_pool2d",
     "avg_pool3d",
     "batch_norm",
+    "celu",
     "conv1d",
     "conv2d",
     "conv3d",
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "elu",
     "embedding",
     "gelu",
     "group_norm",
     "gru",
+    "hardshrink",
     "hardsigmoid",
     "hardswish",
+    "hardtanh",
     "instance_norm",
     "layer_norm",
+    "leaky_relu",
     "linear",
     "log_softmax",
     "logsigmoid",
@@ -81,6 +87,7 @@ __all__ = [
     "max_pool3d",
     "mish",
     "relu",
+    "relu6",
     "rms_norm",
     "rnn_relu",
     "rnn_tanh",
@@ -89,9 +96,12 @@ __all__ = [
     "sigmoid",
     "silu",
     "softmax",
+    "softplus",
+    "softshrink",
     "softsign",
     "tanh",
     "tanhshrink",
+    "threshold",
 ]
 
 conv1d, conv2d, conv3d = convolution

@@ -106,7 +106,8 @@ static double work_of(const bp_problem *problem) {
         [BP_UNARY_ACOSH] = 1.2,     [BP_UNARY_ATANH] = 1,        [BP_UNARY_LOG10] = 1.5,
         [BP_UNARY_EXP2] = 0.3,      [BP_UNARY_ERFC] = 0.8,       [BP_UNARY_HARDSIGMOID] = 0.2,
         [BP_UNARY_MISH] = 0.7,      [BP_UNARY_SOFTSIGN] = 0.2,   [BP_UNARY_LOGSIGMOID] = 1,
-        [BP_UNARY_SELU] = 0.5,      [BP_UNARY_TANHSHRINK] = 0.7};
+        [BP_UNARY_SELU] = 0.5,      [BP_UNARY_TANHSHRINK] = 0.7, [BP_UNARY_ELU] = 0.4,
+        [BP_UNARY_CELU] = 0.5,      [BP_UNARY_SOFTPLUS] = 1.2};
     static const double binary[BP_BINARY_KINDS] = {[BP_BINARY_POW] = 3,
                                                    [BP_BINARY_REMAINDER] = 0.6,
                                                    [BP_BINARY_FMOD] = 0.5,

@@ -89,18 +89,25 @@ TRUTH(logical_or, MASK(a != ALL(0)) | MASK(b != ALL(0)))
 TRUTH(logical_xor, MASK(a != ALL(0)) ^ MASK(b != ALL(0)))
 #undef TRUTH
 
-/* The last elements are computed as a whole vector, so that an element's bits do not depend on its place. */
+/* Computes each vector v. The last elements are computed as a whole vector, so that an element's bits do not depend on
+ * its place. */
+#define EACH_VECTOR(result)                                                                                            \
+    const NAME(number) *x = of_x;                                                                                      \
+    NAME(number) *y = of_y;                                                                                            \
+    int64_t i = 0;                                                                                                     \
+    for (; i + NAME(LANES) <= n; i += NAME(LANES)) {                                                                   \
+        const VECTOR v = *(const NAME(loose) *)(x + i);                                                                \
+        *(NAME(loose) *)(y + i) = result;                                                                              \
+    }                                                                                                                  \
+    if (i < n) {                                                                                                       \
+        const VECTOR v = NAME(load_part)(x + i, (int)(n - i));                                                         \
+        NAME(store_part)(y + i, result, (int)(n - i));                                                                 \
+    }
+
 #define UNARY(name, function)                                                                                          \
-    static void NAME(run_##name)(int64_t n, const void *of_x, void *of_y) {                                            \
-        const NAME(number) *x = of_x;                                                                                  \
-        NAME(number) *y = of_y;                                                                                        \
-        int64_t i = 0;                                                                                                 \
-        for (; i + NAME(LANES) <= n; i += NAME(LANES)) {                                                               \
-            *(NAME(loose) *)(y + i) = NAME(function)(*(const NAME(loose) *)(x + i));                                   \
-        }                                                                                                              \
-        if (i < n) {                                                                                                   \
-            NAME(store_part)(y + i, NAME(function)(NAME(load_part)(x + i, (int)(n - i))), (int)(n - i));               \
-        }                                                                                                              \
+    static void NAME(run_##name)(int64_t n, const void *of_x, void *of_y, const double *numbers) {                     \
+        (void)numbers;                                                                                                 \
+        EACH_VECTOR(NAME(function)(v))                                                                                 \
     }
 UNARY(negative, negative)
 UNARY(abs, size_of)
@@ -150,6 +157,22 @@ UNARY(isinf, isinf)
 UNARY(isfinite, isfinite)
 UNARY(logical_not, logical_not)
 #undef UNARY
+
+#define NUMBERED(name)                                                                                                 \
+    static void NAME(run_##name)(int64_t n, const void *of_x, void *of_y, const double *numbers) {                     \
+        const VECTOR first = ALL(numbers[0]), second = ALL(numbers[1]);                                                \
+        EACH_VECTOR(NAME(name)(v, first, second))                                                                      \
+    }
+NUMBERED(leaky_relu)
+NUMBERED(elu)
+NUMBERED(celu)
+NUMBERED(clip)
+NUMBERED(softplus)
+NUMBERED(threshold)
+NUMBERED(hardshrink)
+NUMBERED(softshrink)
+#undef NUMBERED
+#undef EACH_VECTOR
 
 #define BINARY(function)                                                                                               \
     static void NAME(run_##function)(int64_t n, const void *of_a, const void *of_b, void *of_y) {                      \

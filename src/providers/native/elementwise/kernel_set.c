@@ -52,6 +52,7 @@
 #include "kernel_pair.h"
 
 #include "kernel_curve.h"
+#include "kernel_numbers.h"
 
 #include "kernel_number.h"
 
@@ -112,6 +113,7 @@
 #include "kernel_pair.h"
 
 #include "kernel_curve.h"
+#include "kernel_numbers.h"
 
 #include "kernel_number.h"
 
@@ -149,16 +151,20 @@
         [BP_UNARY_ERFC] = run_erfc_##type, [BP_UNARY_HARDSIGMOID] = run_hardsigmoid_##type,                            \
         [BP_UNARY_MISH] = run_mish_##type, [BP_UNARY_SOFTSIGN] = run_softsign_##type,                                  \
         [BP_UNARY_LOGSIGMOID] = run_logsigmoid_##type, [BP_UNARY_SELU] = run_selu_##type,                              \
-        [BP_UNARY_TANHSHRINK] = run_tanhshrink_##type, [BP_UNARY_ISNAN] = run_isnan_##type,                            \
-        [BP_UNARY_ISINF] = run_isinf_##type, [BP_UNARY_ISFINITE] = run_isfinite_##type,                                \
-        [BP_UNARY_LOGICAL_NOT] = run_logical_not_##type                                                                \
+        [BP_UNARY_TANHSHRINK] = run_tanhshrink_##type, [BP_UNARY_LEAKY_RELU] = run_leaky_relu_##type,                  \
+        [BP_UNARY_ELU] = run_elu_##type, [BP_UNARY_CELU] = run_celu_##type, [BP_UNARY_CLIP] = run_clip_##type,         \
+        [BP_UNARY_SOFTPLUS] = run_softplus_##type, [BP_UNARY_THRESHOLD] = run_threshold_##type,                        \
+        [BP_UNARY_HARDSHRINK] = run_hardshrink_##type, [BP_UNARY_SOFTSHRINK] = run_softshrink_##type,                  \
+        [BP_UNARY_ISNAN] = run_isnan_##type, [BP_UNARY_ISINF] = run_isinf_##type,                                      \
+        [BP_UNARY_ISFINITE] = run_isfinite_##type, [BP_UNARY_LOGICAL_NOT] = run_logical_not_##type                     \
     }
 #define INTEGER_UNARY(type)                                                                                            \
     {                                                                                                                  \
         [BP_UNARY_NEGATIVE] = run_negative_##type, [BP_UNARY_ABS] = run_abs_##type, [BP_UNARY_RELU] = run_relu_##type, \
         [BP_UNARY_FLOOR] = run_same_##type, [BP_UNARY_CEIL] = run_same_##type, [BP_UNARY_ROUND] = run_same_##type,     \
         [BP_UNARY_TRUNC] = run_same_##type, [BP_UNARY_SIGN] = run_sign_##type,                                         \
-        [BP_UNARY_LOGICAL_NOT] = run_logical_not_##type, [BP_UNARY_BITWISE_INVERT] = run_bitwise_invert_##type         \
+        [BP_UNARY_LOGICAL_NOT] = run_logical_not_##type, [BP_UNARY_BITWISE_INVERT] = run_bitwise_invert_##type,        \
+        [BP_UNARY_CLIP] = run_clip_##type                                                                              \
     }
 #define NUMBER_BINARY(type)                                                                                            \
     [BP_BINARY_ADD] = run_add_##type, [BP_BINARY_SUBTRACT] = run_subtract_##type,                                      \

@@ -4,6 +4,8 @@
 #include "elementary.cl"
 #include "pairs.cl"
 #include "curve.cl"
+#include "numbers.cl"
+#define NUMBER REAL
 #include "elementwise.cl"
 
 #define WIDEN(x) JOIN(widen, X)(x)
@@ -38,6 +40,11 @@ static inline REAL less(REAL a, REAL b) {
         return NARROW(function(WIDEN(x)));                                                                             \
     }                                                                                                                  \
     UNARY(name##_all, name##_stored)
+#define STORED_WITH(name)                                                                                              \
+    static inline Y_STORAGE name##_stored(X_STORAGE x, REAL first, REAL second) {                                      \
+        return NARROW(name##_of(WIDEN(x), first, second));                                                             \
+    }                                                                                                                  \
+    UNARY_WITH(name##_all, name##_stored)
 #define STORED_BINARY(name, function)                                                                                  \
     static inline Y_STORAGE name##_stored(X_STORAGE a, X_STORAGE b) {                                                         \
         return NARROW(function(WIDEN(a), WIDEN(b)));                                                                   \
@@ -87,6 +94,14 @@ STORED_UNARY(softsign, softsign_of)
 STORED_UNARY(logsigmoid, logsigmoid_of)
 STORED_UNARY(selu, selu_of)
 STORED_UNARY(tanhshrink, tanhshrink_of)
+STORED_WITH(leaky_relu)
+STORED_WITH(elu)
+STORED_WITH(celu)
+STORED_WITH(clip)
+STORED_WITH(softplus)
+STORED_WITH(threshold)
+STORED_WITH(hardshrink)
+STORED_WITH(softshrink)
 STORED_BINARY(add, added)
 STORED_BINARY(subtract, subtracted)
 STORED_BINARY(multiply, multiplied)
