@@ -61,7 +61,8 @@ static int64_t whole_of_one(void *user, int64_t index) {
         const long double x = real_at(&f->a, index);
         return f->to == BP_BOOL ? x != 0 : truncated(x, f->to);
     }
-    const int64_t x = f->a.integers.data[index];
+    const int64_t stored = f->a.integers.data[index];
+    const int64_t x = f->from == BP_BOOL && f->to != BP_BOOL ? stored != 0 : stored; /* every byte but 0 is true */
     if (f->kind == BP_UNARY_BITWISE_INVERT) {
         return f->to == BP_BOOL ? !x : ~x;
     }
@@ -82,7 +83,8 @@ static bool holds(bp_dtype to, bp_dtype from) {
 
 static reference_number real_of_one(void *user, int64_t index) {
     const function *f = user;
-    const long double x = real_at(&f->a, index);
+    const long double stored = real_at(&f->a, index);
+    const long double x = f->from == BP_BOOL ? stored != 0 : stored;
     if (f->kind == BP_UNARY_COPY) {
         return (reference_number){x, !f->a.whole && holds(f->to, f->from) ? -1 : 0};
     }

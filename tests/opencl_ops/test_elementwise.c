@@ -118,7 +118,8 @@ static void test_integers(void **state) {
         }
         device_array_send(&x);
         device_array_send(&y);
-        assert_ok(reference_of_unary(&made, (int)kind, NULL, NULL, device_array_side(&x, true), device_array_side(&y, true)));
+        assert_ok(
+            reference_of_unary(&made, (int)kind, NULL, NULL, device_array_side(&x, true), device_array_side(&y, true)));
         assert_ok(bp_unary_run(NULL, kind, &x.tensor, &y.tensor));
         assert_ok(bp_unary_run(NULL, BP_UNARY_NEGATIVE, &x.tensor, &x.tensor));
         device_array_fetch(&y, "integers");
