@@ -15,13 +15,18 @@ import timing  # noqa: E402
 SIZES = (1000, 100_000, 4_000_000)
 UNARY = (
     "exp", "log", "sqrt", "tanh", "sigmoid", "relu", "gelu", "silu", "hardswish", "negative", "abs", "floor", "ceil", "round", "trunc", "sign",
-    "reciprocal", "rsqrt", "sin", "cos", "tan", "erf", "expm1", "log1p", "log2", "isnan", "isinf", "isfinite", "logical_not",
+    "reciprocal", "rsqrt", "sin", "cos", "tan", "erf", "expm1", "log1p", "log2",
+    "log10", "exp2", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "erfc", "hardsigmoid", "mish", "softsign", "logsigmoid", "selu",
+    "tanhshrink", "leaky_relu", "elu", "celu", "hardtanh", "relu6", "softplus", "hardshrink", "softshrink", "isnan", "isinf", "isfinite", "logical_not",
 )
 BINARY = (
     "subtract", "multiply", "divide", "maximum", "minimum", "equal", "less", "logical_and", "pow", "remainder", "fmod", "floor_divide", "atan2",
 )
 WHOLE = ("bitwise_and", "bitwise_left_shift", "bitwise_right_shift", "remainder", "floor_divide", "pow")
-OF_NUMPY = {"round": "rint", "pow": "power", "atan2": "arctan2", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift"}
+OF_NUMPY = {
+    "round": "rint", "pow": "power", "asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh",
+    "atan2": "arctan2", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift",
+}
 
 
 def steps(numpy, name):
@@ -34,6 +39,21 @@ def steps(numpy, name):
         "rsqrt": lambda x, out: numpy.divide(1, numpy.sqrt(x), out=out),
         "gelu": None,
         "erf": None,
+        "erfc": None,
+        "hardsigmoid": lambda x, out: numpy.divide(numpy.clip(x + 3, 0, 6), 6, out=out),
+        "mish": lambda x, out: numpy.multiply(x, numpy.tanh(numpy.log1p(numpy.exp(x))), out=out),
+        "softsign": lambda x, out: numpy.divide(x, 1 + numpy.abs(x), out=out),
+        "logsigmoid": lambda x, out: numpy.negative(numpy.log1p(numpy.exp(-x)), out=out),
+        "selu": lambda x, out: numpy.multiply(1.0507009873554805, numpy.where(x > 0, x, 1.6732632423543773 * numpy.expm1(x)), out=out),
+        "tanhshrink": lambda x, out: numpy.subtract(x, numpy.tanh(x), out=out),
+        "leaky_relu": lambda x, out: numpy.maximum(x, 0.01 * x, out=out),
+        "elu": lambda x, out: numpy.copyto(out, numpy.where(x > 0, x, numpy.expm1(x))),
+        "celu": lambda x, out: numpy.copyto(out, numpy.where(x > 0, x, numpy.expm1(x))),
+        "hardtanh": lambda x, out: numpy.clip(x, -1, 1, out=out),
+        "relu6": lambda x, out: numpy.clip(x, 0, 6, out=out),
+        "softplus": lambda x, out: numpy.log1p(numpy.exp(x), out=out),
+        "hardshrink": lambda x, out: numpy.copyto(out, numpy.where(numpy.abs(x) <= 0.5, 0, x)),
+        "softshrink": lambda x, out: numpy.multiply(numpy.sign(x), numpy.maximum(numpy.abs(x) - 0.5, 0), out=out),
     }
     return activations.get(name, lambda x, out: getattr(numpy, OF_NUMPY.get(name, name))(x, out=out))
 

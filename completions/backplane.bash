@@ -32,32 +32,33 @@ _backplane_options() {
         explain) echo "--set --json --all --device --alpha --beta --trans-a --trans-b --conj-a --conj-b --lda --ldb --ldc --strategy
             --minimize --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size
             --padding --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
-            --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --to --row-dims
-            --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond
-            --rtol --atol --ord --keepdim --power" ;;
+            --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --first --second
+            --to --row-dims --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode
+            --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         eval) echo "--output --set --explain --device --bf16 --alpha --beta --trans-a --trans-b --conj-a --conj-b --strategy --minimize
             --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size --padding
             --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
-            --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --to --row-dims
-            --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond
-            --rtol --atol --ord --keepdim --power" ;;
+            --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --first --second
+            --to --row-dims --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode
+            --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         compare) echo "--repeat --set --bf16 --json --alpha --beta --trans-a --trans-b --conj-a --conj-b --strategy --minimize
             --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size --padding
             --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
-            --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --to --row-dims
-            --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond
-            --rtol --atol --ord --keepdim --power" ;;
+            --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --first --second
+            --to --row-dims --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode
+            --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         bench) echo "--sizes --dtype --threads --libraries --seconds --shapes --html --set --json --alpha --beta --trans-a --trans-b
             --conj-a --conj-b --strategy --minimize --memory-limit --trials --work --seed --contraction-path --n --s --dim
             --norm --stride --size --padding --padding-end --dilation --groups --output-padding --activation --relu --kernel
             --output-size --ceil --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection
-            --kind --to --row-dims --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices
-            --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+            --kind --first --second --to --row-dims --exclusive --offset --upper --right --adjoint --unitriangular --hermitian
+            --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         tune) echo "--from --machine --seconds --show --clear --export --import --set --json --alpha --beta --trans-a --trans-b --conj-a
             --conj-b --lda --ldb --ldc --n --s --dim --norm --stride --size --padding --padding-end --dilation --groups
             --output-padding --activation --relu --kernel --output-size --ceil --exclude-padding --eps --divisor --causal --gqa
-            --scale --dropout --reverse --projection --kind --to --row-dims --exclusive --offset --upper --right --adjoint
-            --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+            --scale --dropout --reverse --projection --kind --first --second --to --row-dims --exclusive --offset --upper
+            --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim
+            --power" ;;
         einsum-path) echo "--sizes --shapes --strategy --minimize --memory-limit --trials --work --seed --contraction-path --seconds --dtype
             --json" ;;
         launch) echo "--set --library --threads --deterministic --only --exclude --observe --profile --explain --output --trace --tune
@@ -73,8 +74,8 @@ _backplane_values() {
     case $1 in
         --norm) echo "backward ortho forward" ;;
         --padding) echo "same valid" ;;
-        --activation) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2" ;;
-        --kind) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2 isnan isinf isfinite logical_not bitwise_invert add subtract multiply divide maximum minimum equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor pow remainder fmod floor_divide atan2 bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift sum prod mean max min argmax argmin" ;;
+        --activation) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2 asin acos atan sinh cosh asinh acosh atanh log10 exp2 erfc hardsigmoid mish softsign logsigmoid selu tanhshrink" ;;
+        --kind) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2 asin acos atan sinh cosh asinh acosh atanh log10 exp2 erfc hardsigmoid mish softsign logsigmoid selu tanhshrink isnan isinf isfinite logical_not bitwise_invert leaky_relu elu celu clip softplus threshold hardshrink softshrink add subtract multiply divide maximum minimum equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor pow remainder fmod floor_divide atan2 bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift sum prod mean max min argmax argmin" ;;
         --to) echo "f16 bf16 f32 f64 i8 u8 i32 i64 bool" ;;
         --dtype) echo "f16 bf16 f32 f64 c64 c128 i32 i64" ;;
         --strategy) echo "auto auto-hq optimal dp branch-all branch-2 branch-1 greedy random-greedy random-greedy-128 left-to-right" ;;

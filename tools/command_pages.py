@@ -13,14 +13,17 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 UNARY = (
     "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish "
-    "floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2"
+    "floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2 "
+    "asin acos atan sinh cosh asinh acosh atanh log10 exp2 "
+    "erfc hardsigmoid mish softsign logsigmoid selu tanhshrink"
 )
 # The values that a shell offers for an option. Others take a file (FILE), or what the user knows.
 VALUES = {
     "norm": "backward ortho forward",
     "padding": "same valid",
     "activation": UNARY,
-    "kind": UNARY + " isnan isinf isfinite logical_not bitwise_invert add subtract multiply divide maximum minimum equal not_equal less less_equal "
+    "kind": UNARY + " isnan isinf isfinite logical_not bitwise_invert "
+    "leaky_relu elu celu clip softplus threshold hardshrink softshrink add subtract multiply divide maximum minimum equal not_equal less less_equal "
     "greater greater_equal logical_and logical_or logical_xor pow remainder fmod floor_divide atan2 bitwise_and bitwise_or bitwise_xor "
     "bitwise_left_shift bitwise_right_shift sum prod mean max min argmax argmin",
     "to": "f16 bf16 f32 f64 i8 u8 i32 i64 bool",

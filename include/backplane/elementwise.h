@@ -21,7 +21,29 @@
  *   round      the nearest integer, the      expm1      e^x - 1, without loss of digits near 0
  *              even one of two               log1p      log(1 + x), without loss of digits near 0
  *   sign       -1, 0 or 1; 0 of -0           log2       the logarithm to base 2
- *   reciprocal 1 / x
+ *   reciprocal 1 / x                         log10      the logarithm to base 10
+ *   exp2       2^x                           erfc       1 - erf(x), without loss of digits where it is small
+ *   asin, acos, atan: the angle in radians   sinh, cosh, asinh, acosh, atanh: hyperbolic functions and their inverses
+ *   softsign   x / (1 + |x|)                 hardsigmoid  min(max(x + 3, 0), 6) / 6
+ *   tanhshrink x - tanh(x)                   logsigmoid   -log(1 + exp(-x))
+ *   mish       x tanh(log(1 + exp(x)))       selu         s x of x > 0, otherwise s a (exp(x) - 1), with
+ *                                                         s = 1.0507009873554805 and a = 1.6732632423543773
+ *
+ * Functions of one element that take numbers, with the usual ones in parentheses, as in PyTorch:
+ *
+ *   leaky_relu  x of x > 0, otherwise slope x                       slope (0.01)
+ *   elu         x of x > 0, otherwise alpha (exp(x) - 1)            alpha (1)
+ *   celu        x of x > 0, otherwise alpha (exp(x / alpha) - 1)    alpha (1), not 0
+ *   clip        min(max(x, low), high): high if low > high          low (-infinity), high (infinity)
+ *   softplus    x where beta x > threshold, otherwise               beta (1), threshold (20)
+ *               log(1 + exp(beta x)) / beta
+ *   threshold   x of x > threshold, otherwise value                 threshold (0), value (0)
+ *   hardshrink  0 where -lambda <= x <= lambda, otherwise x         lambda (0.5)
+ *   softshrink  x - lambda of x > lambda, x + lambda of             lambda (0.5), not below 0
+ *               x < -lambda, otherwise 0
+ *
+ * Numbers are rounded to f32, for elements of f64 not, and may be infinite, but not NaN. i32 and i64 have clip with
+ * limits that are integers or infinite; a limit that their type does not hold is the nearest integer that it holds.
  *
  * Functions of two elements (bp_binary_kind): add, subtract, multiply, divide, and maximum and minimum, which are NaN
  * if either element is. The inputs are broadcast as in NumPy: shapes are aligned at their last dimensions, and a
@@ -46,23 +68,29 @@
  * false. -0 equals 0.
  *
  * Element types: f16, bf16, f32 and f64, the same for all operands; i32 and i64 for negative, abs, relu, floor, ceil,
- * round, trunc, sign, and for the functions of two elements except divide and atan2; comparisons and the
+ * round, trunc, sign, clip, and for the functions of two elements except divide and atan2; comparisons and the
  * logical functions also of bool. The bitwise functions have i32 and i64 only, and bool except shifts. Integers are
  * computed modulo 2^32 and 2^64.
  * f16 and bf16 are computed in f32 and rounded once. The largest errors in f32 and f64, in units of the distance of the
  * numbers next to the result:
  *
- *   copy, negative, abs, relu, floor,         exp, log, sin, cos: 1                          silu: 4
- *     ceil, round, trunc, sign, fmod: exact   hardswish, rsqrt, erf, expm1, log1p, log2: 2   gelu: 8 in f32, 12 in f64
- *   sqrt, reciprocal, functions of two: 0.5   tanh, sigmoid, tan, atan2: 3
- *   floor_divide, pow: 2
- *   gelu_tanh: 4 + 4 |y|, with y = sqrt(8 / pi) (x + 0.044715 x^3)
+ *   exact  copy, negative, abs, relu, floor, ceil, round, trunc, sign, fmod, clip, threshold, hardshrink
+ *   0.5    sqrt, reciprocal, leaky_relu, softshrink, functions of two that are not named below
+ *   1      exp, log, sin, cos, log10
+ *   2      hardswish, rsqrt, erf, expm1, log1p, log2, exp2, sinh, cosh, hardsigmoid, softsign, floor_divide, pow
+ *   3      tanh, sigmoid, tan, atan2, atan, asinh, atanh, selu, logsigmoid, elu
+ *   4      silu, asin, acos, acosh; celu of alpha > 0
+ *   6      mish, tanhshrink; softplus of |beta| from 2^-64 to 2^64
+ *   8      gelu, erfc; in f64, gelu 12 and erfc 16
+ *   4 + 4 |y|  gelu_tanh, with y = sqrt(8 / pi) (x + 0.044715 x^3)
  *
- * These hold for denormal results too, and for gelu where 1 + erf would cancel. log(0), log2(0) and log1p(-1) are
- * -infinity, and NaN below; sqrt and rsqrt of negative numbers are NaN. 1 / 0 is an infinity with the sign of the zero,
- * in rsqrt too. sin, cos and tan of infinities are NaN. log2 of powers of 2 is exact. floor, ceil, round and trunc keep
- * infinities, and the sign of zero. gelu, gelu_tanh, silu and hardswish of -infinity are NaN, as in PyTorch. NaN stays
- * NaN, in sign too, as in NumPy; PyTorch's sign of NaN is 0.
+ * These hold for denormal results too, and for gelu where 1 + erf would cancel. log(0), log2(0), log10(0) and log1p(-1)
+ * are -infinity, and NaN below; sqrt and rsqrt of negative numbers are NaN. 1 / 0 is an infinity with the sign of the
+ * zero, in rsqrt too. sin, cos and tan of infinities are NaN. asin, acos and atanh are NaN beyond 1 and -1, where atanh
+ * is infinite; acosh is NaN below 1. log2 of powers of 2, log10 of powers of 10 and exp2 of integers are exact. floor,
+ * ceil, round and trunc keep infinities, and the sign of zero. gelu, gelu_tanh, silu, hardswish and mish of -infinity
+ * are NaN, and softsign of infinities, as in PyTorch. NaN stays NaN, in sign too, as in NumPy; PyTorch's sign of NaN
+ * is 0.
  *
  * copy converts between bool, i8, u8, i32, i64, f16, bf16, f32 and f64, and copies every type to itself. Numbers are
  * rounded once, to nearest even. Floating numbers are truncated to integers; what does not fit becomes the nearest
@@ -95,6 +123,21 @@ BP_API bp_status bp_unary_plan(bp_plan **plan, const bp_options *options, bp_una
                                const DLTensor *output);
 BP_API bp_status bp_unary_explain(bp_explanation **explanation, const bp_options *options, bp_unary_kind kind,
                                   const DLTensor *input, const DLTensor *output);
+
+/* As above, of a function with the first `number_count` of its numbers; the others are the usual ones, as all are in
+ * bp_unary_run(). numbers may be NULL if there are none. More numbers than the function takes are refused
+ * (BP_E_ARGUMENT). Operands of a plan: {input, output}. */
+BP_API bp_status bp_unary_with_run(const bp_options *options, bp_unary_kind kind, int number_count,
+                                   const double *numbers, const DLTensor *input, DLTensor *output);
+BP_API bp_status bp_unary_with_plan(bp_plan **plan, const bp_options *options, bp_unary_kind kind, int number_count,
+                                    const double *numbers, const DLTensor *input, const DLTensor *output);
+BP_API bp_status bp_unary_with_explain(bp_explanation **explanation, const bp_options *options, bp_unary_kind kind,
+                                       int number_count, const double *numbers, const DLTensor *input,
+                                       const DLTensor *output);
+
+/* Returns how many numbers a function of one element takes, 0 to 2, and writes the usual ones unless `usual` is NULL.
+ * 0: also of an unknown kind. */
+BP_API int bp_unary_number_count(bp_unary_kind kind, double *usual);
 
 /* As above, of two elements: the output has the shape to which a and b are broadcast. Operands of a plan: {a, b,
  * output}. */

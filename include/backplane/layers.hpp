@@ -102,6 +102,11 @@ BACKPLANE_SHORT_FORM(attention,
 /* Operations on single elements: see elementwise.h. */
 BACKPLANE_OPERATION(unary, (bp_unary_kind kind, const const_view &input, const view &output),
                     (kind, input.get(), output.get()), (kind, input, output))
+BACKPLANE_OPERATION(unary_with,
+                    (bp_unary_kind kind, int number_count, const double *numbers, const const_view &input,
+                     const view &output),
+                    (kind, number_count, numbers, input.get(), output.get()),
+                    (kind, number_count, numbers, input, output))
 BACKPLANE_OPERATION(binary, (bp_binary_kind kind, const const_view &a, const const_view &b, const view &output),
                     (kind, a.get(), b.get(), output.get()), (kind, a, b, output))
 BACKPLANE_OPERATION(where, (const const_view &condition, const const_view &a, const const_view &b, const view &output),

@@ -391,68 +391,33 @@ typedef struct bp_rnn_problem {
  * numbers. */
 /* clang-format off */
 #define BP_ACTIVATION_MAP(X) \
-    X(0, COPY, "copy") \
-    X(1, NEGATIVE, "negative") \
-    X(2, ABS, "abs") \
-    X(3, EXP, "exp") \
-    X(4, LOG, "log") \
-    X(5, SQRT, "sqrt") \
-    X(6, TANH, "tanh") \
-    X(7, SIGMOID, "sigmoid") \
-    X(8, RELU, "relu") \
-    X(9, GELU, "gelu") \
-    X(10, GELU_TANH, "gelu_tanh") \
-    X(11, SILU, "silu") \
-    X(12, HARDSWISH, "hardswish") \
-    X(13, FLOOR, "floor") \
-    X(14, CEIL, "ceil") \
-    X(15, ROUND, "round") \
-    X(16, TRUNC, "trunc") \
-    X(17, SIGN, "sign") \
-    X(18, RECIPROCAL, "reciprocal") \
-    X(19, RSQRT, "rsqrt") \
-    X(20, SIN, "sin") \
-    X(21, COS, "cos") \
-    X(22, TAN, "tan") \
-    X(23, ERF, "erf") \
-    X(24, EXPM1, "expm1") \
-    X(25, LOG1P, "log1p") \
-    X(26, LOG2, "log2")
+    X(0, COPY, "copy") X(1, NEGATIVE, "negative") X(2, ABS, "abs") X(3, EXP, "exp") X(4, LOG, "log") \
+    X(5, SQRT, "sqrt") X(6, TANH, "tanh") X(7, SIGMOID, "sigmoid") X(8, RELU, "relu") X(9, GELU, "gelu") \
+    X(10, GELU_TANH, "gelu_tanh") X(11, SILU, "silu") X(12, HARDSWISH, "hardswish") X(13, FLOOR, "floor") \
+    X(14, CEIL, "ceil") X(15, ROUND, "round") X(16, TRUNC, "trunc") X(17, SIGN, "sign") \
+    X(18, RECIPROCAL, "reciprocal") X(19, RSQRT, "rsqrt") X(20, SIN, "sin") X(21, COS, "cos") X(22, TAN, "tan") \
+    X(23, ERF, "erf") X(24, EXPM1, "expm1") X(25, LOG1P, "log1p") X(26, LOG2, "log2") X(27, ASIN, "asin") \
+    X(28, ACOS, "acos") X(29, ATAN, "atan") X(30, SINH, "sinh") X(31, COSH, "cosh") X(32, ASINH, "asinh") \
+    X(33, ACOSH, "acosh") X(34, ATANH, "atanh") X(35, LOG10, "log10") X(36, EXP2, "exp2") X(37, ERFC, "erfc") \
+    X(38, HARDSIGMOID, "hardsigmoid") X(39, MISH, "mish") X(40, SOFTSIGN, "softsign") \
+    X(41, LOGSIGMOID, "logsigmoid") X(42, SELU, "selu") X(43, TANHSHRINK, "tanhshrink")
 
 #define BP_UNARY_MAP(X) \
     BP_ACTIVATION_MAP(X) \
-    X(27, ISNAN, "isnan") \
-    X(28, ISINF, "isinf") \
-    X(29, ISFINITE, "isfinite") \
-    X(30, LOGICAL_NOT, "logical_not") \
-    X(31, BITWISE_INVERT, "bitwise_invert")
+    X(44, ISNAN, "isnan") X(45, ISINF, "isinf") X(46, ISFINITE, "isfinite") X(47, LOGICAL_NOT, "logical_not") \
+    X(48, BITWISE_INVERT, "bitwise_invert") X(49, LEAKY_RELU, "leaky_relu") X(50, ELU, "elu") X(51, CELU, "celu") \
+    X(52, CLIP, "clip") X(53, SOFTPLUS, "softplus") X(54, THRESHOLD, "threshold") X(55, HARDSHRINK, "hardshrink") \
+    X(56, SOFTSHRINK, "softshrink")
 
 #define BP_BINARY_MAP(X) \
-    X(0, ADD, "add") \
-    X(1, SUBTRACT, "subtract") \
-    X(2, MULTIPLY, "multiply") \
-    X(3, DIVIDE, "divide") \
-    X(4, MAXIMUM, "maximum") \
-    X(5, MINIMUM, "minimum") \
-    X(6, EQUAL, "equal") \
-    X(7, NOT_EQUAL, "not_equal") \
-    X(8, LESS, "less") \
-    X(9, LESS_EQUAL, "less_equal") \
-    X(10, GREATER, "greater") \
-    X(11, GREATER_EQUAL, "greater_equal") \
-    X(12, LOGICAL_AND, "logical_and") \
-    X(13, LOGICAL_OR, "logical_or") \
-    X(14, LOGICAL_XOR, "logical_xor") \
-    X(15, POW, "pow") \
-    X(16, REMAINDER, "remainder") \
-    X(17, FMOD, "fmod") \
-    X(18, FLOOR_DIVIDE, "floor_divide") \
-    X(19, ATAN2, "atan2") \
-    X(20, BITWISE_AND, "bitwise_and") \
-    X(21, BITWISE_OR, "bitwise_or") \
-    X(22, BITWISE_XOR, "bitwise_xor") \
-    X(23, BITWISE_LEFT_SHIFT, "bitwise_left_shift") \
-    X(24, BITWISE_RIGHT_SHIFT, "bitwise_right_shift")
+    X(0, ADD, "add") X(1, SUBTRACT, "subtract") X(2, MULTIPLY, "multiply") X(3, DIVIDE, "divide") \
+    X(4, MAXIMUM, "maximum") X(5, MINIMUM, "minimum") X(6, EQUAL, "equal") X(7, NOT_EQUAL, "not_equal") \
+    X(8, LESS, "less") X(9, LESS_EQUAL, "less_equal") X(10, GREATER, "greater") \
+    X(11, GREATER_EQUAL, "greater_equal") X(12, LOGICAL_AND, "logical_and") X(13, LOGICAL_OR, "logical_or") \
+    X(14, LOGICAL_XOR, "logical_xor") X(15, POW, "pow") X(16, REMAINDER, "remainder") X(17, FMOD, "fmod") \
+    X(18, FLOOR_DIVIDE, "floor_divide") X(19, ATAN2, "atan2") X(20, BITWISE_AND, "bitwise_and") \
+    X(21, BITWISE_OR, "bitwise_or") X(22, BITWISE_XOR, "bitwise_xor") \
+    X(23, BITWISE_LEFT_SHIFT, "bitwise_left_shift") X(24, BITWISE_RIGHT_SHIFT, "bitwise_right_shift")
 /* clang-format on */
 
 typedef enum bp_unary_kind {
@@ -482,7 +447,7 @@ typedef enum bp_binary_kind {
  * UNARY {input, output}; BINARY {a, b, output}; WHERE {condition, a, b, output}; TAKE and GATHER {input, indices,
  * output}. For each index i of the dimensions, with the strides of each operand:
  *
- *     UNARY          output[i] = function(input[i])
+ *     UNARY          output[i] = function(input[i]), which may take the numbers of the problem (bp_unary_number_count())
  *     BINARY         output[i] = function(a[i], b[i])
  *     WHERE          output[i] = condition[i] ? a[i] : b[i]
  *     TAKE, GATHER   output[i] = input[i + axis indices[i]]
@@ -505,6 +470,7 @@ typedef struct bp_elementwise_problem {
     int64_t axis, axis_size; /* TAKE, GATHER: stride of the input along its axis, and elements there */
     int64_t size[BP_MAX_ELEMENTWISE_NDIM];
     int64_t stride[BP_ELEMENTWISE_OPERANDS][BP_MAX_ELEMENTWISE_NDIM];
+    double number[2]; /* UNARY: numbers of the function, rounded to f32 for f16, bf16 and f32; never NaN. Otherwise 0 */
 } bp_elementwise_problem;
 
 /* What a reduction computes. */

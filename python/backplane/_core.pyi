@@ -266,6 +266,7 @@ def elementwise(
     out: Any,
     settings: _Settings,
     explains: bool,
+    numbers: Tuple[float, ...] = ...,
     /,
 ) -> Any: ...
 def devices() -> List[Dict[str, Any]]: ...

@@ -27,10 +27,11 @@ def run(
     axis: int = 0,
     dtype: str = "",
     like: Tuple[Any, ...] = (),
+    numbers: Tuple[float, ...] = (),
 ) -> Any:
     """Runs an operation of the extension, and returns its result as an array of the library of the first array, or of the first one
     of ``like``."""
-    result = _core.elementwise(op, kind, arrays, axis, dtype, out, settings, explains)
+    result = _core.elementwise(op, kind, arrays, axis, dtype, out, settings, explains, numbers)
     if explains or result is None:
         return result if explains else out
     try:
@@ -39,15 +40,25 @@ def run(
         return result
 
 
-_OF_INTEGERS = ("negative", "abs", "relu", "floor", "ceil", "round", "trunc", "sign", "logical_not", "bitwise_invert")
+_OF_INTEGERS = ("negative", "abs", "relu", "floor", "ceil", "round", "trunc", "sign", "logical_not", "bitwise_invert", "clip")
 """The functions of one element that integers have."""
 
 
-def one(kind: str, x: Any, out: Any, settings: SettingsArgument, explains: bool) -> Any:
+def number_of(name: str, value: Any) -> float:
+    """Returns the number of a function."""
+    try:
+        if not isinstance(value, (str, bytes)):
+            return float(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise bad_type(f"{name}: is {value!r}; it must be a number")
+
+
+def one(kind: str, x: Any, out: Any, settings: SettingsArgument, explains: bool, numbers: Tuple[float, ...] = ()) -> Any:
     """A function of one element. Integers become the default float type, except for functions that integers have."""
     whole = kind in _OF_INTEGERS
     array = with_numpy(kind, (x,))[0] if whole else widen_any(floating(kind, x))
-    return run("unary", kind, (array,), out, settings, explains)
+    return run("unary", kind, (array,), out, settings, explains, numbers=numbers)
 
 
 def _number(x: Any) -> Any:
@@ -119,6 +130,29 @@ def pair(kind: str, x1: Any, x2: Any) -> Tuple[Any, ...]:
 def two(kind: str, x1: Any, x2: Any, out: Any, settings: SettingsArgument, explains: bool) -> Any:
     """A function of two elements."""
     return run("binary", kind, pair(kind, x1, x2), out, settings, explains)
+
+
+def _limits(array: Any, low: Any, high: Any) -> Optional[Tuple[float, float]]:
+    """Returns the limits of clip() as numbers of the array's type; None: there is an array, or a number that the type lacks."""
+    whole = type_of(array) in WHOLE
+    made = []
+    for value, absent in ((low, -float("inf")), (high, float("inf"))):
+        number = absent if value is None else _number(value)
+        if number is None or number != number or (whole and value is not None and (isinstance(number, float) or abs(number) > 1 << 53)):
+            return None
+        made.append(float(number) if abs(number) < 1 << 1023 or isinstance(number, float) else float("inf") * (1 if number > 0 else -1))
+    return made[0], made[1]
+
+
+def clip(x: Any, low: Any, high: Any, out: Any, settings: SettingsArgument, explains: bool) -> Any:
+    """Elements between limits: a function of one element if these are numbers of its type, otherwise of two."""
+    array = with_numpy("clip", (x,))[0]
+    limits = _limits(array, low, high)
+    if limits is not None:
+        return one("clip", array, out, settings, explains, limits)
+    if low is None or high is None:
+        return two("minimum" if low is None else "maximum", x, high if low is None else low, out, settings, explains)
+    return two("minimum", two("maximum", x, low, None, settings, False), high, out, settings, explains)
 
 
 def choice(condition: Any, x1: Any, x2: Any, out: Any, settings: SettingsArgument, explains: bool) -> Any:

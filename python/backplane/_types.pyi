@@ -97,7 +97,9 @@ Parameters = Union[Sequence[Operand], State]
 """The parameters of layers; in torch's form with batch_sizes the states are in this place."""
 Activation = Literal[
     "abs", "negative", "exp", "log", "sqrt", "tanh", "sigmoid", "relu", "gelu", "gelu_tanh", "silu", "hardswish", "copy",
-    "floor", "ceil", "round", "trunc", "sign", "reciprocal", "rsqrt", "sin", "cos", "tan", "erf", "expm1", "log1p", "log2"
+    "floor", "ceil", "round", "trunc", "sign", "reciprocal", "rsqrt", "sin", "cos", "tan", "erf", "expm1", "log1p", "log2",
+    "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "log10", "exp2", "erfc",
+    "hardsigmoid", "mish", "softsign", "logsigmoid", "selu", "tanhshrink"
 ]
 Transform = Literal["as_is", "transpose", "conjugate_transpose", "conjugate"]
 NumPyType = Union["type[Any]", dtype[Any]]

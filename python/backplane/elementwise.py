@@ -23,7 +23,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Sequence
 
 from ._convert import shape_of, with_numpy
-from ._elements import choice, finish, one, run, two, type_name
+from ._elements import choice, clip as _clipped, finish, one, run, two, type_name
 from ._errors import bad_type, bad_value
 from .backends._module import close as _close
 
@@ -32,9 +32,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "abs",
+    "acos",
+    "acosh",
     "add",
+    "asin",
+    "asinh",
     "astype",
+    "atan",
     "atan2",
+    "atanh",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",
@@ -42,12 +48,16 @@ __all__ = [
     "bitwise_right_shift",
     "bitwise_xor",
     "ceil",
+    "clip",
     "concat",
     "cos",
+    "cosh",
     "divide",
     "equal",
     "erf",
+    "erfc",
     "exp",
+    "exp2",
     "expm1",
     "floor",
     "floor_divide",
@@ -60,6 +70,7 @@ __all__ = [
     "less",
     "less_equal",
     "log",
+    "log10",
     "log1p",
     "log2",
     "logical_and",
@@ -78,6 +89,7 @@ __all__ = [
     "rsqrt",
     "sign",
     "sin",
+    "sinh",
     "sqrt",
     "subtract",
     "take",
@@ -143,6 +155,17 @@ sqrt = _unary("sqrt", "the square root", "[4.0, 9.0]", "array([2., 3.])")
 tan = _unary("tan", "the tangent", "[0.0]", "array([0.])")
 tanh = _unary("tanh", "the hyperbolic tangent", "[0.0]", "array([0.])")
 trunc = _unary("trunc", "the integer next to it towards 0", "[-1.5, 2.5]", "array([-1.,  2.])")
+acos = _unary("acos", "the angle with this cosine", "[1.0, 0.0]", "array([0.        , 1.57079633])")
+acosh = _unary("acosh", "the inverse of the hyperbolic cosine", "[1.0, 2.0]", "array([0.       , 1.3169579])")
+asin = _unary("asin", "the angle with this sine", "[0.0, 1.0]", "array([0.        , 1.57079633])")
+asinh = _unary("asinh", "the inverse of the hyperbolic sine", "[0.0, 1.0]", "array([0.        , 0.88137359])")
+atan = _unary("atan", "the angle with this tangent", "[0.0, 1.0]", "array([0.        , 0.78539816])")
+atanh = _unary("atanh", "the inverse of the hyperbolic tangent", "[0.0, 0.5]", "array([0.        , 0.54930614])")
+cosh = _unary("cosh", "the hyperbolic cosine", "[0.0, 1.0]", "array([1.        , 1.54308063])")
+erfc = _unary("erfc", "1 less the error function, without loss of digits where it is small,", "[0.0, 0.5]", "array([1.        , 0.47950012])")
+exp2 = _unary("exp2", "2 to the power", "[0.0, -1.0, 3.0]", "array([1. , 0.5, 8. ])")
+log10 = _unary("log10", "the logarithm to base 10", "[1000.0, 0.1]", "array([ 3., -1.])")
+sinh = _unary("sinh", "the hyperbolic sine", "[0.0, 1.0]", "array([0.        , 1.17520119])")
 isfinite = _unary("isfinite", "whether it is finite,", "[1.0, np.inf, np.nan]", "array([ True, False, False])")
 isinf = _unary("isinf", "whether it is an infinity,", "[1.0, -np.inf, np.nan]", "array([False,  True, False])")
 isnan = _unary("isnan", "whether it is NaN,", "[1.0, np.inf, np.nan]", "array([False, False,  True])")
@@ -177,6 +200,10 @@ minimum = _binary("minimum", "the smaller one (NaN if one is NaN)", "[1.0, 4.0],
 
 def _where(of: Dict[str, Any], explains: bool) -> Any:
     return choice(of["condition"], of["x1"], of["x2"], of["out"], of["settings"], explains)
+
+
+def _clip(of: Dict[str, Any], explains: bool) -> Any:
+    return _clipped(of["x"], of["min"], of["max"], of["out"], of["settings"], explains)
 
 
 def _take(of: Dict[str, Any], explains: bool) -> Any:
@@ -219,6 +246,29 @@ def where(
     array([1., 0.])
     """
     return _where(dict(condition=condition, x1=x1, x2=x2, out=out, settings=settings), False)
+
+
+def clip(
+    x: Kind,
+    /,
+    min: Optional[Operand] = None,
+    max: Optional[Operand] = None,
+    *,
+    out: Optional[Out] = None,
+    settings: SettingsArgument = None,
+) -> Kind:
+    """Returns ``minimum(maximum(x, min), max)``, where None is no limit: ``max`` where ``min > max``, and NaN of NaN.
+
+    Limits are numbers or arrays. Numbers take the type of x; integers next to floating numbers become float64, as in other functions of
+    two elements.
+
+    Shapes: x and the limits broadcast.
+    Types: f16, bf16, f32, f64, i32 and i64.
+
+    >>> backplane.elementwise.clip([-3.0, 0.5, 9.0], 0, 6)
+    array([0. , 0.5, 6. ])
+    """
+    return _clip(dict(x=x, min=min, max=max, out=out, settings=settings), False)
 
 
 def take(
@@ -283,7 +333,7 @@ def astype(
     return _astype(dict(x=x, dtype=dtype, copy=copy, out=out, settings=settings), False)
 
 
-for _function, _call in ((where, _where), (take, _take), (take_along_axis, _take_along_axis), (concat, _concat), (astype, _astype)):
+for _function, _call in ((where, _where), (clip, _clip), (take, _take), (take_along_axis, _take_along_axis), (concat, _concat), (astype, _astype)):
     finish(_function, __name__, _function.__name__, str(_function.__doc__), _call)
 
 del _function, _call

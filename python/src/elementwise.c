@@ -12,6 +12,8 @@ typedef struct elements {
     int op;         /* UNARY, ... */
     int number;     /* UNARY, BINARY: the kind; otherwise the axis */
     bp_dtype dtype; /* of the result */
+    int number_count;
+    double numbers[2]; /* UNARY: of the function */
 } elements;
 
 static bool find_op(elements *of, const char *name, PyObject *arrays) {
@@ -78,7 +80,7 @@ static bp_dtype usual_type(const elements *of) {
 
 /* Sets the exception for a name that is none of these. Returns false. */
 static bool refuse_kind(const elements *of, const char *kind, const char *const *names, int count) {
-    char known[512] = "";
+    char known[1024] = "";
     int length = 0;
     for (int i = 0; i < count && length < (int)sizeof known; i++) {
         length += PyOS_snprintf(known + length, sizeof known - (size_t)length, "%s%s", i ? "," : "", names[i]);
@@ -147,7 +149,8 @@ static bp_status run_elements(core_call *call) {
     const DLTensor *const *t = call->operands.tensors;
     switch (of->op) {
     case UNARY:
-        return bp_unary_run(call->options, (bp_unary_kind)of->number, t[0], &call->result);
+        return bp_unary_with_run(call->options, (bp_unary_kind)of->number, of->number_count, of->numbers, t[0],
+                                 &call->result);
     case BINARY:
         return bp_binary_run(call->options, (bp_binary_kind)of->number, t[0], t[1], &call->result);
     case WHERE:
@@ -168,7 +171,8 @@ static bp_status explain_elements(const void *context, bp_explanation **explanat
     const DLTensor *const *t = call->operands.tensors;
     switch (of->op) {
     case UNARY:
-        return bp_unary_explain(explanation, call->options, (bp_unary_kind)of->number, t[0], &call->result);
+        return bp_unary_with_explain(explanation, call->options, (bp_unary_kind)of->number, of->number_count,
+                                     of->numbers, t[0], &call->result);
     case BINARY:
         return bp_binary_explain(explanation, call->options, (bp_binary_kind)of->number, t[0], t[1], &call->result);
     case WHERE:
@@ -186,21 +190,35 @@ static bp_status explain_elements(const void *context, bp_explanation **explanat
     }
 }
 
-/* Arguments: operation, kind, arrays, axis, type of the result or "", out, settings, whether to explain. */
+/* Reads the numbers of a function: two at most. */
+static bool read_numbers(elements *of, PyObject *numbers) {
+    of->number_count = numbers ? (int)PyTuple_Size(numbers) : 0;
+    if (of->number_count > 2) {
+        PyErr_SetString(PyExc_ValueError, "a function takes at most two numbers");
+        return false;
+    }
+    for (int i = 0; i < of->number_count; i++) {
+        of->numbers[i] = PyFloat_AsDouble(PyTuple_GetItem(numbers, i));
+    }
+    return !PyErr_Occurred();
+}
+
+/* Arguments: operation, kind, arrays, axis, type of the result or "", out, settings, whether to explain, and the first
+ * numbers of a function of one element. */
 PyObject *core_elementwise(PyObject *module, PyObject *values) {
     elements of;
     core_call *call = &of.call;
     const char *name, *kind, *dtype;
-    PyObject *arrays, *out, *settings, *result = NULL;
+    PyObject *arrays, *out, *settings, *numbers = NULL, *result = NULL;
     int axis, explains;
-    if (!PyArg_ParseTuple(values, "ssO!isOOp:elementwise", &name, &kind, &PyTuple_Type, &arrays, &axis, &dtype, &out,
-                          &settings, &explains)) {
+    if (!PyArg_ParseTuple(values, "ssO!isOOp|O!:elementwise", &name, &kind, &PyTuple_Type, &arrays, &axis, &dtype, &out,
+                          &settings, &explains, &PyTuple_Type, &numbers)) {
         return NULL;
     }
     core_call_begin(call, core_state_of(module), explains != 0);
     const bool found = find_op(&of, name, arrays);
     call->operands.like = found && of.op == WHERE; /* not the condition */
-    if (found && find_number(&of, kind, axis) &&
+    if (found && find_number(&of, kind, axis) && read_numbers(&of, numbers) &&
         core_options(call->state, settings, &call->options, &call->options_owner) &&
         core_operands_read(call->state, &call->operands, arrays, 0, core_call_access(call)) &&
         place_result(&of, out, dtype)) {

@@ -41,6 +41,7 @@ static long double real_at(const numbers *of, int64_t index) {
 typedef struct function {
     int kind;
     bp_dtype from, to;
+    double number[2]; /* of a function of one element */
     numbers a, b;
     walk at[2]; /* of two elements */
 } function;
@@ -60,12 +61,16 @@ static int64_t whole_of_one(void *user, int64_t index) {
         const long double x = real_at(&f->a, index);
         return f->to == BP_BOOL ? x != 0 : truncated(x, f->to);
     }
-    const int64_t x = f->a.integers.data[index];
+    const int64_t stored = f->a.integers.data[index];
+    const int64_t x = f->from == BP_BOOL && f->to != BP_BOOL ? stored != 0 : stored; /* every byte but 0 is true */
     if (f->kind == BP_UNARY_BITWISE_INVERT) {
         return f->to == BP_BOOL ? !x : ~x;
     }
     if (f->kind == BP_UNARY_SIGN) {
         return (x > 0) - (x < 0);
+    }
+    if (f->kind == BP_UNARY_CLIP) {
+        return truncated(reference_unary_with(BP_UNARY_CLIP, f->from, f->number, (long double)x), f->to);
     }
     const bool changes = f->kind == BP_UNARY_NEGATIVE || (f->kind == BP_UNARY_ABS && x < 0);
     return f->kind == BP_UNARY_RELU && x < 0 ? 0 : changes ? (int64_t)(0 - (uint64_t)x) : x;
@@ -78,16 +83,19 @@ static bool holds(bp_dtype to, bp_dtype from) {
 
 static reference_number real_of_one(void *user, int64_t index) {
     const function *f = user;
-    const long double x = real_at(&f->a, index);
+    const long double stored = real_at(&f->a, index);
+    const long double x = f->from == BP_BOOL ? stored != 0 : stored;
     if (f->kind == BP_UNARY_COPY) {
         return (reference_number){x, !f->a.whole && holds(f->to, f->from) ? -1 : 0};
     }
-    const long double y = reference_unary((bp_unary_kind)f->kind, x);
+    const long double y = reference_unary_with((bp_unary_kind)f->kind, f->from, f->number, x);
     return (reference_number){y, reference_unary_bound((bp_unary_kind)f->kind, f->to, x, y)};
 }
 
-bp_status reference_of_unary(reference_results *made, int kind, const DLTensor *input, const DLTensor *output) {
+bp_status reference_of_unary(reference_results *made, int kind, const double *first, const double *second,
+                             const DLTensor *input, const DLTensor *output) {
     function f = {.kind = kind, .from = dtype_of(input), .to = dtype_of(output)};
+    reference_unary_numbers((bp_unary_kind)kind, f.from, first, second, f.number);
     *made = (reference_results){.count = 0};
     bp_status status =
         input->dtype.code == kDLComplex ? reference_of_concat(made, 0, 1, &input, output) : open_numbers(&f.a, input);

@@ -8,6 +8,61 @@ static long double tanh_argument(long double x) {
     return 1.59576912160573071175978423973752747L * (x + 0.044715L * x * x * x);
 }
 
+/* x - tanh(x). Near 0 it is (x cosh x - sinh x) / cosh x, whose numerator is the sum of 2k x^(2k + 1) / (2k + 1)!, so
+ * that no digits are lost. */
+static long double less_tanh(long double x) {
+    if (fabsl(x) > 2) {
+        return x - tanhl(x);
+    }
+    long double sum = 0, power = x; /* x^(2k + 1) / (2k + 1)! */
+    for (int k = 1; k < 24; k++) {
+        power *= x * x / (2 * k * (2 * k + 1));
+        sum += 2 * k * power;
+    }
+    return copysignl(sum / coshl(x), x);
+}
+
+static long double curve(bp_unary_kind kind, long double x) {
+    switch (kind) {
+    case BP_UNARY_ASIN:
+        return asinl(x);
+    case BP_UNARY_ACOS:
+        return acosl(x);
+    case BP_UNARY_ATAN:
+        return atanl(x);
+    case BP_UNARY_SINH:
+        return sinhl(x);
+    case BP_UNARY_COSH:
+        return coshl(x);
+    case BP_UNARY_ASINH:
+        return asinhl(x);
+    case BP_UNARY_ACOSH:
+        return acoshl(x);
+    case BP_UNARY_ATANH:
+        return atanhl(x);
+    case BP_UNARY_LOG10:
+        return log10l(x);
+    case BP_UNARY_EXP2:
+        return exp2l(x);
+    case BP_UNARY_ERFC:
+        return erfcl(x);
+    case BP_UNARY_HARDSIGMOID:
+        return (x + 3 < 0 ? 0 : x + 3 > 6 ? 6 : x + 3) / 6;
+    case BP_UNARY_MISH:
+        return x * tanhl(log1pl(expl(x)));
+    case BP_UNARY_SOFTSIGN:
+        return x / (1 + fabsl(x));
+    case BP_UNARY_LOGSIGMOID:
+        return (x < 0 ? x : 0) - log1pl(expl(-fabsl(x)));
+    case BP_UNARY_SELU:
+        return 1.0507009873554804934193349852946L * (x > 0 ? x : 1.6732632423543772848170429916717L * expm1l(x));
+    case BP_UNARY_TANHSHRINK:
+        return less_tanh(x);
+    default:
+        return x;
+    }
+}
+
 static long double further_unary(bp_unary_kind kind, long double x) {
     switch (kind) {
     case BP_UNARY_FLOOR:
@@ -47,7 +102,53 @@ static long double further_unary(bp_unary_kind kind, long double x) {
     case BP_UNARY_LOGICAL_NOT:
         return x == 0;
     default:
-        return x;
+        return curve(kind, x);
+    }
+}
+
+void reference_unary_numbers(bp_unary_kind kind, bp_dtype dtype, const double *first, const double *second,
+                             double numbers[2]) {
+    static const double usual[BP_UNARY_KINDS][2] = {
+        [BP_UNARY_LEAKY_RELU] = {0.01},          [BP_UNARY_ELU] = {1},          [BP_UNARY_CELU] = {1},
+        [BP_UNARY_CLIP] = {-HUGE_VAL, HUGE_VAL}, [BP_UNARY_SOFTPLUS] = {1, 20}, [BP_UNARY_HARDSHRINK] = {0.5},
+        [BP_UNARY_SOFTSHRINK] = {0.5},
+    };
+    const double *const given[] = {first, second};
+    for (int i = 0; i < 2; i++) {
+        numbers[i] = given[i] ? *given[i] : (unsigned)kind < BP_UNARY_KINDS ? usual[kind][i] : 0;
+        numbers[i] = dtype == BP_F16 || dtype == BP_BF16 || dtype == BP_F32 ? (double)(float)numbers[i] : numbers[i];
+    }
+}
+
+/* log(1 + e^t) / beta. */
+static long double softplus(bp_dtype dtype, long double x, long double beta, long double threshold) {
+    const long double t = beta * x, rounded = dtype == BP_F64 ? (long double)(double)t : (long double)(float)t;
+    return rounded > threshold ? x : ((t > 0 ? t : 0) + log1pl(expl(-fabsl(t)))) / beta;
+}
+
+long double reference_unary_with(bp_unary_kind kind, bp_dtype dtype, const double *numbers, long double x) {
+    const long double first = (long double)numbers[0], second = (long double)numbers[1];
+    switch (kind) {
+    case BP_UNARY_LEAKY_RELU:
+        return x > 0 ? x : first * x;
+    case BP_UNARY_ELU:
+        return x > 0 ? x : first * expm1l(x);
+    case BP_UNARY_CELU:
+        return x > 0 || (isinf(first) && isfinite(x)) ? x : first * expm1l(x / first);
+    case BP_UNARY_CLIP: {
+        const long double raised = x < first ? first : x;
+        return raised > second ? second : raised;
+    }
+    case BP_UNARY_SOFTPLUS:
+        return softplus(dtype, x, first, second);
+    case BP_UNARY_THRESHOLD:
+        return x <= first ? second : x;
+    case BP_UNARY_HARDSHRINK:
+        return x >= -first && x <= first ? 0 : x;
+    case BP_UNARY_SOFTSHRINK:
+        return x > first ? x - first : x < -first ? x + first : isnan(x) ? x : 0;
+    default:
+        return reference_unary(kind, x);
     }
 }
 
@@ -217,19 +318,38 @@ long double reference_unary_error(bp_unary_kind kind, bool f64, long double x) {
     case BP_UNARY_LOG:
     case BP_UNARY_SIN:
     case BP_UNARY_COS:
+    case BP_UNARY_LOG10:
         return 1;
     case BP_UNARY_SQRT:
     case BP_UNARY_RECIPROCAL:
+    case BP_UNARY_LEAKY_RELU:
+    case BP_UNARY_SOFTSHRINK:
         return 0.5L;
     case BP_UNARY_TANH:
     case BP_UNARY_SIGMOID:
     case BP_UNARY_TAN:
+    case BP_UNARY_ATAN:
+    case BP_UNARY_ASINH:
+    case BP_UNARY_ATANH:
+    case BP_UNARY_SELU:
+    case BP_UNARY_LOGSIGMOID:
+    case BP_UNARY_ELU:
         return 3;
+    case BP_UNARY_MISH:
+    case BP_UNARY_TANHSHRINK:
+    case BP_UNARY_SOFTPLUS:
+        return 6;
     case BP_UNARY_GELU:
         return f64 ? 12 : 8;
+    case BP_UNARY_ERFC:
+        return f64 ? 16 : 8;
     case BP_UNARY_GELU_TANH:
         return 4 + 4 * fabsl(tanh_argument(x));
     case BP_UNARY_SILU:
+    case BP_UNARY_ASIN:
+    case BP_UNARY_ACOS:
+    case BP_UNARY_ACOSH:
+    case BP_UNARY_CELU: /* of alpha > 0 */
         return 4;
     case BP_UNARY_HARDSWISH:
     case BP_UNARY_RSQRT:
@@ -237,6 +357,11 @@ long double reference_unary_error(bp_unary_kind kind, bool f64, long double x) {
     case BP_UNARY_EXPM1:
     case BP_UNARY_LOG1P:
     case BP_UNARY_LOG2:
+    case BP_UNARY_EXP2:
+    case BP_UNARY_SINH:
+    case BP_UNARY_COSH:
+    case BP_UNARY_HARDSIGMOID:
+    case BP_UNARY_SOFTSIGN:
         return 2;
     default:
         return 0;

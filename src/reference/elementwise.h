@@ -9,6 +9,14 @@
 long double reference_unary(bp_unary_kind kind, long double x);
 long double reference_binary(bp_binary_kind kind, long double a, long double b);
 
+/* As reference_unary(), of a function with these numbers, as a function of elements of this type has them; not copy.
+ * Products that decide between two formulas are rounded to the type of the computation. */
+long double reference_unary_with(bp_unary_kind kind, bp_dtype dtype, const double *numbers, long double x);
+
+/* Writes the numbers of a function, as it has them for elements of a type. NULL: PyTorch's usual number. */
+void reference_unary_numbers(bp_unary_kind kind, bp_dtype dtype, const double *first, const double *second,
+                             double numbers[2]);
+
 /* Returns the result of integers of a type, modulo 2^64. */
 int64_t reference_binary_whole(bp_binary_kind kind, bp_dtype dtype, int64_t a, int64_t b);
 

@@ -110,7 +110,8 @@ BP_CALL_MAP(DEFINE)
 #undef DEFINE
 
 static bp_status call_unary(reference_results *made, const given *from) {
-    return reference_of_unary(made, int_of(from, "kind"), pointer_of(from, "input"), pointer_of(from, "output"));
+    return reference_of_unary(made, int_of(from, "kind"), pointer_of(from, "first"), pointer_of(from, "second"),
+                              pointer_of(from, "input"), pointer_of(from, "output"));
 }
 
 static bp_status call_binary(reference_results *made, const given *from) {

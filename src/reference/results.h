@@ -77,7 +77,9 @@ bp_status reference_of_multi_dot(reference_results *made, int count, const DLTen
 bp_status reference_of_matrix_power(reference_results *made, const DLTensor *a, int64_t n, const DLTensor *out);
 
 /* An index that is out of range has no reference: the operation reports it. */
-bp_status reference_of_unary(reference_results *made, int kind, const DLTensor *input, const DLTensor *output);
+/* `first` and `second`: numbers of the function; NULL: the usual ones. */
+bp_status reference_of_unary(reference_results *made, int kind, const double *first, const double *second,
+                             const DLTensor *input, const DLTensor *output);
 bp_status reference_of_binary(reference_results *made, int kind, const DLTensor *a, const DLTensor *b,
                               const DLTensor *output);
 bp_status reference_of_where(reference_results *made, const DLTensor *condition, const DLTensor *a, const DLTensor *b,

@@ -35,6 +35,23 @@ UNARY = {
     "expm1": np.expm1,
     "log1p": np.log1p,
     "log2": np.log2,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "log10": np.log10,
+    "exp2": np.exp2,
+    "erfc": np.vectorize(math.erfc),
+    "hardsigmoid": lambda x: np.clip(x + 3, 0, 6) / 6,
+    "mish": lambda x: x * np.tanh(np.log1p(np.exp(x))),
+    "softsign": lambda x: x / (1 + np.abs(x)),
+    "logsigmoid": lambda x: -np.log1p(np.exp(-x)),
+    "selu": lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543773 * np.expm1(x)),
+    "tanhshrink": lambda x: x - np.tanh(x),
 }
 BINARY = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide, "maximum": np.maximum, "minimum": np.minimum}
 
@@ -60,10 +77,44 @@ def numbers(*shape, dtype="f8"):
 @pytest.mark.parametrize("kind", UNARY)
 def test_functions_of_one(evaluate, kind):
     x = numbers(5, 37)
-    x = np.abs(x) if kind in ("log", "sqrt", "rsqrt", "log1p", "log2") else x
+    x = np.abs(x) if kind in ("log", "sqrt", "rsqrt", "log1p", "log2", "log10") else x
+    x = np.tanh(x) if kind in ("asin", "acos", "atanh") else np.abs(x) + 1 if kind == "acosh" else x
     got, done = evaluate("unary", [x], "--kind", kind)
     assert done.code == 0 and ", by " in done.out, done
     np.testing.assert_allclose(got, UNARY[kind](x), rtol=1e-14, atol=1e-15)
+
+
+WITH = {
+    "leaky_relu": (["--first", "0.2"], lambda x: np.where(x > 0, x, 0.2 * x)),
+    "elu": ([], lambda x: np.where(x > 0, x, np.expm1(x))),
+    "celu": (["--first=1.5"], lambda x: np.where(x > 0, x, 1.5 * np.expm1(x / 1.5))),
+    "clip": (["--first", "-1", "--second", "0.5"], lambda x: np.clip(x, -1, 0.5)),
+    "softplus": (["--second", "3"], lambda x: np.where(x > 3, x, np.log1p(np.exp(x)))),
+    "threshold": (["--first", "0.1", "--second=20"], lambda x: np.where(x > 0.1, x, 20)),
+    "hardshrink": ([], lambda x: np.where(np.abs(x) <= 0.5, 0, x)),
+    "softshrink": ([], lambda x: np.sign(x) * np.maximum(np.abs(x) - 0.5, 0)),
+}
+
+
+@pytest.mark.parametrize("kind", WITH)
+def test_functions_with_numbers(evaluate, kind):
+    words, wanted = WITH[kind]
+    x = numbers(5, 37)
+    got, done = evaluate("unary", [x], "--kind", kind, *words)
+    assert done.code == 0, done
+    np.testing.assert_allclose(got, wanted(x), rtol=1e-14, atol=1e-15)
+
+
+def test_numbers_are_checked(evaluate, backplane):
+    x = numbers(3)
+    _, done = evaluate("unary", [x], "--kind", "exp", "--first", "2")
+    assert done.code != 0 and "exp takes no numbers; the first one is 2" in done.err, done
+    _, done = evaluate("unary", [x], "--kind", "elu", "--first", "1", "--second", "2")
+    assert done.code != 0 and "elu takes one number; the second one is 2" in done.err, done
+    done = backplane("explain", "unary", "f32", "64x768", "--kind", "clip", "--second", "6")
+    assert done.code == 0 and "clip -inf,6 f32" in done.out, done
+    done = backplane("compare", "unary", "0.npy", "--kind", "softplus", "--first", "0.5")
+    assert done.code == 0, done
 
 
 @pytest.mark.parametrize("kind", BINARY)

@@ -196,6 +196,12 @@ static void single_elements() {
     float y[2][2] = {}, taken[3][2] = {}, picked[2][1] = {}, joined[4][2] = {};
     bp::unary_run(BP_UNARY_RELU, x, y);
     CHECK(y[0][0] == 0 && y[1][0] == 9);
+    const double limits[2] = {-8, 6};
+    bp::unary_with_run(BP_UNARY_CLIP, 2, limits, x, y);
+    CHECK(y[0][0] == -1 && y[1][0] == 6 && y[1][1] == -8);
+    CHECK(std::strstr(bp::unary_with_explain(BP_UNARY_CLIP, 1, limits, x, y).text(), "clip -8,inf f32") != nullptr);
+    CHECK(bp::nothrow::unary_with_run(BP_UNARY_ABS, 1, limits, x, y) == BP_E_ARGUMENT);
+    bp::unary_run(BP_UNARY_RELU, x, y);
     bp::binary_run(BP_BINARY_ADD, y, row, y);
     CHECK(y[0][0] == 10 && y[1][0] == 19 && y[1][1] == 20);
     const bool where[2] = {true, false};

@@ -22,6 +22,16 @@ void set_number(bp_dtype dtype, void *to, long double value);
 /* The distance of the numbers of a floating type next to `value`. */
 long double spacing(bp_dtype dtype, long double value);
 
+/* The largest number of a floating type. */
+long double greatest(bp_dtype dtype);
+
+/* Whether the formula of the function gives NaN for -infinity, as PyTorch does, and the reference another value. */
+bool undefined_at_minus_infinity(bp_unary_kind kind);
+
+/* Sets element `index` of the input of a function of one element: special numbers first, then numbers near 1, random
+ * bits, and numbers near the limits of the functions. */
+void set_awkward(bp_dtype dtype, void *to, int64_t index);
+
 /* Makes a tensor with random elements that its type can hold. */
 void begin_tensor(test_array *t, bp_dtype dtype, int ndim, const int64_t *shape, test_layout layout);
 /* Fails if bytes that are no element were written. */

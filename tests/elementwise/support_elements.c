@@ -120,6 +120,75 @@ void set_number(bp_dtype dtype, void *to, long double value) {
     }
 }
 
+/* ---- Functions of one element ---- */
+
+bool undefined_at_minus_infinity(bp_unary_kind kind) {
+    return kind == BP_UNARY_GELU || kind == BP_UNARY_GELU_TANH || kind == BP_UNARY_SILU || kind == BP_UNARY_HARDSWISH;
+}
+
+long double greatest(bp_dtype dtype) {
+    return dtype == BP_F16    ? 65504
+           : dtype == BP_BF16 ? 0x1.fep127L
+           : dtype == BP_F32  ? 0x1.fffffep127L
+                              : 0x1.fffffffffffffp1023L;
+}
+
+void set_awkward(bp_dtype dtype, void *to, int64_t index) {
+    static const double specials[] = {0.,
+                                      -0.,
+                                      1.,
+                                      -1.,
+                                      INFINITY,
+                                      -INFINITY,
+                                      NAN,
+                                      3.,
+                                      -3.,
+                                      0x1p-149,
+                                      -0x1p-1074,
+                                      710,
+                                      745,
+                                      88.,
+                                      -87.,
+                                      104.,
+                                      -104.,
+                                      -746,
+                                      0x1p-126,
+                                      -14.7,
+                                      38.8,
+                                      0x1p-1022,
+                                      0.5,
+                                      -2,
+                                      89.4,
+                                      711,
+                                      1e22,
+                                      -10.1,
+                                      27.2,
+                                      -1e-30,
+                                      0x1.fffffep-1,
+                                      0x1.000002p0,
+                                      0x1p23,
+                                      -0x1p52,
+                                      0x1.fffffep127,
+                                      150,
+                                      -149,
+                                      -1074};
+    static const double scales[] = {1, 15, 105, 750};
+    if (index < (int64_t)(sizeof specials / sizeof *specials)) {
+        set_number(dtype, to, (long double)specials[index]);
+    } else if (index % 8 == 1) { /* near 1 and -1 */
+        const double near = 1 + test_array_uniform() * ldexp(1, -(int)test_array_between(0, 24));
+        set_number(dtype, to, (long double)(index % 16 == 1 ? near : -near));
+    } else if (index % 4 == 0) {
+        const uint64_t bits =
+            (uint64_t)test_array_between(0, (INT64_C(1) << 53) - 1) << 11 ^ (uint64_t)test_array_between(0, 4095);
+        const size_t size = bp_dtype_size(dtype);
+        memcpy(to, (const char *)&bits + (8 - size), size);
+    } else {
+        set_number(dtype, to,
+                   (long double)(test_array_uniform() * scales[test_array_between(0, dtype == BP_F64 ? 3 : 2)]));
+    }
+}
+
 /* ---- Tensors ---- */
 
 long double value_at(const test_array *t, int64_t index) {

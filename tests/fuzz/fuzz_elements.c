@@ -9,8 +9,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* ---- Functions of elements ---- */
 
 static void run_unary(input *in, const bp_options *set) {
+    static const double values[] = {1, 0.5, 2, 3, 20, -1, INFINITY, 0.25};
     array x, y;
     const int kind = below(in, BP_UNARY_KINDS), at = below(in, 4) == 0;
+    const int count = bp_unary_number_count((bp_unary_kind)kind, NULL);
+    double numbers[2] = {0, 0};
+    for (int i = 0; i < count; i++) {
+        numbers[i] = values[below(in, 8)];
+    }
     const bp_dtype from = types[below(in, 6)],
                    to = kind == BP_UNARY_COPY ? types[below(in, 6)] : bp_unary_dtype((bp_unary_kind)kind, from);
     if (!next_shape(in, &x, 0)) {
@@ -25,15 +31,17 @@ static void run_unary(input *in, const bp_options *set) {
     }
     keep(&x);
     keep(&y);
-    const bp_status status = bp_unary_run(set, (bp_unary_kind)kind, &x.tensor, &y.tensor);
+    const bp_status status = bp_unary_with_run(set, (bp_unary_kind)kind, count, numbers, &x.tensor, &y.tensor);
     check_bytes(&y, status == BP_OK);
     int64_t index[BP_MAX_NDIM] = {0};
-    require(status == BP_OK || !is_float(from) || kind == BP_UNARY_BITWISE_INVERT, "unary");
+    const bool refused = kind == BP_UNARY_BITWISE_INVERT || (kind == BP_UNARY_SOFTSHRINK && numbers[0] < 0);
+    require(status == BP_OK || !is_float(from) || refused, "unary");
     for (bool more = status == BP_OK && count_of(&y) > 0; more; more = advance(&y, index)) {
         const double value = get_old(&x, index);
-        double want =
-            kind == BP_UNARY_BITWISE_INVERT ? -1 - value : (double)reference_unary((bp_unary_kind)kind, value);
-        if (is_float(from) && !is_float(to) && to != BP_BOOL) {
+        double want = kind == BP_UNARY_BITWISE_INVERT
+                          ? -1 - value
+                          : (double)reference_unary_with((bp_unary_kind)kind, from, numbers, value);
+        if ((is_float(from) || kind == BP_UNARY_CLIP) && !is_float(to) && to != BP_BOOL) {
             const double most = to == BP_I32 ? 2147483647. : 9223372036854775807.;
             want = isnan(want) ? 0 : fmax(fmin(trunc(want), most), -most - (to == BP_I32));
         }

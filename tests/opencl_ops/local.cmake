@@ -1,7 +1,9 @@
 # The references of functions of single elements come from the tests of the native provider.
-if(TARGET test_opencl_ops_elementwise)
-    target_link_libraries(test_opencl_ops_elementwise PRIVATE support_elementwise)
-endif()
+foreach(name elementwise numbers)
+    if(TARGET test_opencl_ops_${name})
+        target_link_libraries(test_opencl_ops_${name} PRIVATE support_elementwise)
+    endif()
+endforeach()
 # So are the cases of attention and convolutions.
 if(TARGET test_opencl_ops_attention)
     target_link_libraries(test_opencl_ops_attention PRIVATE support_attention)
@@ -17,7 +19,7 @@ foreach(source ${sources})
     if(TARGET test_opencl_ops_${short} AND NOT BACKPLANE_FUZZ)
         add_project_test(opencl_ops_${short}_as_gpu test_opencl_ops_${short})
         set_property(TEST opencl_ops_${short}_as_gpu APPEND PROPERTY ENVIRONMENT TESTED_AS_GPU=1)
-        if(short MATCHES "reduce|norm|elementwise") # they compute in another way without f64
+        if(short MATCHES "reduce|norm|elementwise|numbers") # they compute in another way without f64
             add_project_test(opencl_ops_${short}_without_f64 test_opencl_ops_${short})
             set_property(TEST opencl_ops_${short}_without_f64 APPEND PROPERTY ENVIRONMENT TESTED_AS_GPU=1
                 TESTED_WITHOUT_F64=1)

@@ -15,8 +15,11 @@ UNARY = {
     "abs": np.abs, "exp": np.exp, "log": np.log, "negative": np.negative, "sqrt": np.sqrt, "tanh": np.tanh, "floor": np.floor,
     "ceil": np.ceil, "round": np.rint, "trunc": np.trunc, "sign": np.sign, "reciprocal": np.reciprocal,
     "rsqrt": lambda x: 1 / np.sqrt(x), "sin": np.sin, "cos": np.cos, "tan": np.tan, "erf": ERF, "expm1": np.expm1, "log1p": np.log1p, "log2": np.log2,
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "asinh": np.arcsinh, "acosh": np.arccosh,
+    "atanh": np.arctanh, "log10": np.log10, "exp2": np.exp2, "erfc": np.vectorize(math.erfc, otypes=[np.float64]),
 }
-POSITIVE = ("log", "sqrt", "rsqrt", "log1p", "log2", "reciprocal")
+POSITIVE = ("log", "sqrt", "rsqrt", "log1p", "log2", "log10", "reciprocal")
+INSIDE = ("asin", "acos", "atanh")
 WHOLE = ("abs", "negative", "floor", "ceil", "round", "trunc", "sign")
 BINARY = ("add", "subtract", "multiply", "divide", "maximum", "minimum")
 ACTIVATIONS = {
@@ -26,7 +29,14 @@ ACTIVATIONS = {
     "tanh": np.tanh,
     "sigmoid": lambda x: 1 / (1 + np.exp(-x)),
     "hardswish": lambda x: x * np.clip(x + 3, 0, 6) / 6,
+    "hardsigmoid": lambda x: np.clip(x + 3, 0, 6) / 6,
+    "mish": lambda x: x * np.tanh(np.log1p(np.exp(x))),
+    "selu": lambda x: 1.0507009873554805 * np.where(x > 0, x, 1.6732632423543773 * np.expm1(x)),
+    "logsigmoid": lambda x: -np.log1p(np.exp(-x)),
+    "softsign": lambda x: x / (1 + np.abs(x)),
+    "tanhshrink": lambda x: x - np.tanh(x),
 }
+IN_PLACE = ("relu", "silu", "hardswish", "hardsigmoid", "mish", "selu")
 
 
 def random(*shape, kind=np.float64):
@@ -37,6 +47,7 @@ def random(*shape, kind=np.float64):
 @pytest.mark.parametrize("kind, tolerance", [(np.float64, 1e-15), (np.float32, 3e-7), (np.float16, 1e-3)])
 def test_functions_of_one(name, kind, tolerance):
     x = np.abs(random(4, 50, kind=kind)) + kind(0.25) if name in POSITIVE else random(4, 50, kind=kind)
+    x = np.tanh(x) * kind(0.99) if name in INSIDE else np.abs(x) + kind(1) if name == "acosh" else np.clip(x, -9, 9)
     for one in (x, x.T, x[::-1, ::3], x[1:1], np.broadcast_to(x[0], (3, 50))):
         found = getattr(ew, name)(one)
         assert found.dtype == kind and found.shape == one.shape
@@ -48,7 +59,8 @@ def test_integers_stay_or_become_float64(name):
     x = np.arange(1, 6, dtype="i4") - (3 if name in WHOLE else 0)
     found = getattr(ew, name)(x)
     assert found.dtype == (np.int32 if name in WHOLE else np.float64)
-    np.testing.assert_allclose(found, UNARY[name](x.astype(float)), 1e-15)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        np.testing.assert_allclose(found, UNARY[name](x.astype(float)), 1e-15)
 
 
 @pytest.mark.parametrize("name", BINARY)
@@ -248,13 +260,125 @@ def test_activations(name, kind, tolerance):
     function = getattr(F, name)
     np.testing.assert_allclose(function(x).astype(float), ACTIVATIONS[name](x.astype(float)), tolerance, tolerance)
     y = x.copy()
-    if name in ("relu", "silu", "hardswish"):
+    if name in IN_PLACE:
         assert function(y, inplace=True) is y
         with pytest.raises(ValueError, match="inplace"):
             function(y, True, out=x)
     else:
         assert function(y, out=y) is y
     np.testing.assert_array_equal(y, function(x))
+
+
+NUMBERS = {
+    "leaky_relu": (lambda x, slope=0.01: np.where(x > 0, x, slope * x), {"slope": "negative_slope"}, [(), (0.2,), (-3.0,)]),
+    "elu": (lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x)), {}, [(), (0.3,)]),
+    "celu": (lambda x, alpha=1.0: np.where(x > 0, x, alpha * np.expm1(x / alpha)), {}, [(), (1.7,)]),
+    "hardtanh": (lambda x, min_val=-1.0, max_val=1.0: np.clip(x, min_val, max_val), {}, [(), (-2.0,), (-0.5, 3.0)]),
+    "relu6": (lambda x: np.clip(x, 0, 6), {}, [()]),
+    "softplus": (
+        lambda x, beta=1.0, threshold=20.0: np.where(beta * x > threshold, x, np.log1p(np.exp(beta * x)) / beta), {}, [(), (2.0,), (0.5, 1.0)]),
+    "threshold": (lambda x, threshold, value: np.where(x > threshold, x, value), {}, [(0.5, -7.0)]),
+    "hardshrink": (lambda x, lambd=0.5: np.where(abs(x) <= lambd, 0, x), {}, [(), (1.5,)]),
+    "softshrink": (lambda x, lambd=0.5: np.sign(x) * np.maximum(np.abs(x) - lambd, 0), {}, [(), (1.5,)]),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+@pytest.mark.parametrize("kind, tolerance", [(np.float64, 2e-15), (np.float32, 1e-6), (np.float16, 2e-3)])
+def test_activations_with_numbers(name, kind, tolerance):
+    x = random(4, 3, 50, kind=kind)
+    function, (wanted, renamed, all_numbers) = getattr(F, name), NUMBERS[name]
+    for numbers in all_numbers:
+        found = function(x[:, ::2].T, *numbers)
+        assert found.dtype == kind
+        np.testing.assert_allclose(found.astype(float), wanted(x[:, ::2].T.astype(float), *numbers), tolerance, tolerance)
+        names = dict(zip([renamed.get(one, one) for one in wanted.__code__.co_varnames[1:]], numbers))
+        np.testing.assert_array_equal(function(x, **names), function(x, *numbers))
+    y = x.copy()
+    if "shrink" in name or name == "softplus":
+        assert function(y, *numbers, out=y) is y
+    else:
+        assert function(y, *numbers, inplace=True) is y
+        with pytest.raises(ValueError, match="inplace"):
+            function(y, *numbers, inplace=True, out=x)
+    np.testing.assert_array_equal(y, function(x, *numbers))
+
+
+def test_activations_with_numbers_are_explained_and_refuse():
+    x = random(8, 16, kind=np.float32)
+    assert bp.explain(F.leaky_relu, x, 0.25).problem == "leaky_relu 0.25 f32 128"
+    assert bp.explain(F.relu6, x).problem == "clip 0,6 f32 128" and bp.explain(ew.clip, x, 1).problem == "clip 1,inf f32 128"
+    assert bp.explain(F.softplus, x, threshold=3).problem == "softplus 1,3 f32 128"
+    for call, error, text in (
+        (lambda: F.leaky_relu(x, "0.1"), TypeError, "negative_slope: is '0.1'; it must be a number"),
+        (lambda: F.elu(x, None), TypeError, "alpha: is None"),
+        (lambda: F.elu(x, x), TypeError, "alpha: is "),
+        (lambda: F.celu(x, 0), ValueError, "celu: alpha is 0"),
+        (lambda: F.softshrink(x, -1), ValueError, "lambda is -1; it must be 0 or more"),
+        (lambda: F.hardtanh(x, math.nan), ValueError, "low is nan"),
+        (lambda: F.threshold(x, 1), TypeError, "value"),
+        (lambda: F.hardtanh(x, 2.0, -1), ValueError, "min_val: is 2; it must not be greater than max_val, -1"),
+        (lambda: F.linear(x, x, activation="leaky_relu"), ValueError, "activation 'leaky_relu' is unknown"),
+    ):
+        with pytest.raises(error, match=text):
+            call()
+    np.testing.assert_array_equal(F.leaky_relu(x, np.float32(0.5)), F.leaky_relu(x, 0.5))
+
+
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8", "i4", "i8"])
+def test_clip(kind):
+    x = (rng.standard_normal((4, 50)) * 9).astype(kind)
+    columns = (x[:, :1], x[:, 1:2])
+    for low, high in ((-3, 5), (None, 2), (2, None), (None, None), (5, -3), (-3, x[0]), columns, (columns[0], 1), (None, x[1]), (x.dtype.type(-2), 3)):
+        for one in (x, x[::-1, ::-1], np.asfortranarray(x)):
+            found, wanted = ew.clip(one, low, high), one
+            wanted = wanted if low is None else np.maximum(wanted, low)
+            wanted = wanted if high is None else np.minimum(wanted, high)
+            assert found.dtype == kind
+            np.testing.assert_array_equal(found, wanted)
+    out = np.empty_like(x)
+    assert ew.clip(x, 0, 3, out=out) is out
+    np.testing.assert_array_equal(out, np.clip(x, 0, 3))
+    np.testing.assert_array_equal(ew.clip(x, min=x[0], max=x[0] + 1, out=out), np.clip(x, x[0], x[0] + 1))
+
+
+def test_limits_that_the_type_of_the_elements_lacks():
+    whole = np.arange(-4, 5)
+    found = ew.clip(whole, -1.5, 2.5)
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found, np.clip(whole, -1.5, 2.5))
+    huge = 2**60 + 1
+    assert ew.clip(np.array([huge - 1, huge, huge + 1]), None, huge).tolist() == [huge - 1, huge, huge]
+    assert ew.clip(np.array([0.5, 1.0]), -(10**400), 10**400).tolist() == [0.5, 1.0]
+    np.testing.assert_array_equal(ew.clip([1.0, np.nan, 3.0], 2.0), [2, np.nan, 3])
+    np.testing.assert_array_equal(ew.clip([1.0, 3.0], np.nan, 2.0), [np.nan, np.nan])
+    own = bp.from_dlpack(np.array([1, 7], "i4"))
+    assert isinstance(ew.clip(own, 2, 5), bp.Tensor) and ew.clip(own, 2, 5).tolist() == [2, 5]
+    assert ew.clip(own, 2, 5).dtype == "i32" and ew.clip(own, 2.5).dtype == "f64"
+
+
+def test_torch_has_the_same_activations_with_numbers():
+    torch = pytest.importorskip("torch")
+    x = torch.from_numpy(np.append(random(400), [np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-300, 800, -800]))
+    for name in NUMBERS:
+        for numbers in NUMBERS[name][2]:
+            theirs, ours = getattr(torch.nn.functional, name)(x, *numbers), getattr(F, name)(x, *numbers)
+            np.testing.assert_allclose(ours.numpy(), theirs.numpy(), 1e-14, 1e-300)
+    for name in ("hardsigmoid", "mish", "selu", "softsign", "logsigmoid", "tanhshrink"):
+        np.testing.assert_allclose(getattr(F, name)(x).numpy(), getattr(torch.nn.functional, name)(x).numpy(), 1e-14, 1e-16)
+
+
+def test_small_and_large_numbers_keep_their_digits():
+    np.testing.assert_allclose(F.tanhshrink([1e-9, 1e-3]), [1e-27 / 3, 3.33333200000054e-10], 1e-14)
+    np.testing.assert_allclose(F.logsigmoid(np.array([-800.0, -20, 40, 0])), [-800, -20.000000002061153, -np.exp(-40.0), -np.log(2)], 1e-15)
+    np.testing.assert_allclose(F.mish(np.array([-700.0])), -700 * np.exp(np.array([-700.0])), 1e-14)
+    np.testing.assert_allclose(ew.asinh([1e-300, 1e300]), [1e-300, np.arcsinh(1e300)], 1e-15)
+    np.testing.assert_allclose(ew.acosh([1 + 2.0**-50, 1e300]), np.arccosh([1 + 2.0**-50, 1e300]), 1e-15)
+    np.testing.assert_allclose(ew.cosh([710.0]), np.cosh([710.0]), 1e-14)
+    assert ew.log10([1e-300, 1e22]).tolist() == [-300, 22] and ew.erfc([27.0])[0] == pytest.approx(5.23704643935772e-319, rel=1e-4)
+    with np.errstate(invalid="ignore"):
+        for name in ("asin", "acos", "acosh", "atanh", "log10"):
+            np.testing.assert_array_equal(getattr(ew, name)([-2.0, np.nan]), [np.nan] * 2)
 
 
 def test_gelu():

@@ -134,8 +134,12 @@ def rows():
 
 def every_layer():
     x = some(2, 4)
-    one = ("gelu", "silu", "tanh", "sigmoid", "hardswish", "relu")
+    one = (
+        "gelu", "silu", "tanh", "sigmoid", "hardswish", "relu", "hardsigmoid", "mish", "selu", "softsign", "logsigmoid", "tanhshrink",
+        "leaky_relu", "elu", "celu", "hardtanh", "relu6", "softplus", "hardshrink", "softshrink",
+    )
     made = {name: (getattr(F, name), dict(input=x)) for name in one}
+    made["threshold"] = (lambda input: F.threshold(input, 0.5, 1.0)), dict(input=x)
     made["linear"] = F.linear, dict(input=x, weight=some(3, 4), bias=some(3))
     made["linear with one row"] = F.linear, dict(input=x, weight=some(4), bias=some(1))
     made["linear_input"] = G.linear_input, dict(weight=some(3, 4), grad_output=some(2, 3))
@@ -149,7 +153,7 @@ def every_layer():
 
 
 LAYERS = every_layer()
-KEPT = ("embedding", "relu")  # embedding looks up rows of any type, relu keeps integers
+KEPT = ("embedding", "relu", "hardtanh", "relu6")  # embedding looks up rows of any type, the others keep integers
 
 
 def test_all_functions_are_tried():

@@ -43,6 +43,7 @@ from ._attention import scaled_dot_product_attention
 from ._convolution import convolution, transposed
 from ._linear import linear
 from ._normalization import batch_norm
+from ._numbers import celu, elu, hardshrink, hardtanh, leaky_relu, relu6, softplus, softshrink, threshold
 from ._pooling import adaptive_avg_pool, adaptive_max_pool, avg_pool, max_pool
 from ._recurrent import gru, lstm, rnn_relu, rnn_tanh
 from ._rows import group_norm, instance_norm, layer_norm, log_softmax, rms_norm, softmax
@@ -58,34 +59,49 @@ __all__ = [
     "avg_pool2d",
     "avg_pool3d",
     "batch_norm",
+    "celu",
     "conv1d",
     "conv2d",
     "conv3d",
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "elu",
     "embedding",
     "gelu",
     "group_norm",
     "gru",
+    "hardshrink",
+    "hardsigmoid",
     "hardswish",
+    "hardtanh",
     "instance_norm",
     "layer_norm",
+    "leaky_relu",
     "linear",
     "log_softmax",
+    "logsigmoid",
     "lstm",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "mish",
     "relu",
+    "relu6",
     "rms_norm",
     "rnn_relu",
     "rnn_tanh",
     "scaled_dot_product_attention",
+    "selu",
     "sigmoid",
     "silu",
     "softmax",
+    "softplus",
+    "softshrink",
+    "softsign",
     "tanh",
+    "tanhshrink",
+    "threshold",
 ]
 
 conv1d, conv2d, conv3d = convolution
@@ -97,7 +113,16 @@ adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = adaptive_avg_poo
 relu = in_place("relu", "max(x, 0)", "[-1.0, 2.0]", "array([0., 2.])")
 silu = in_place("silu", "x / (1 + exp(-x))", "[0.0]", "array([0.])")
 hardswish = in_place("hardswish", "x min(max(x + 3, 0), 6) / 6", "[-3.0, 3.0]", "array([-0.,  3.])")
+hardsigmoid = in_place("hardsigmoid", "min(max(x + 3, 0), 6) / 6", "[-3.0, 0.0]", "array([0. , 0.5])")
+mish = in_place("mish", "x tanh(log(1 + exp(x)))", "[0.0, 1.0]", "array([0.        , 0.86509839])")
+selu = in_place(
+    "selu", "s x of x > 0, otherwise s a (exp(x) - 1), with s = 1.0507009873554805 and a = 1.6732632423543773,", "[0.0, 1.0]",
+    "array([0.        , 1.05070099])",
+)
 sigmoid = plain("sigmoid", "1 / (1 + exp(-x))", "[0.0]", "array([0.5])")
+logsigmoid = plain("logsigmoid", "-log(1 + exp(-x))", "[0.0]", "array([-0.69314718])")
+softsign = plain("softsign", "x / (1 + abs(x))", "[-3.0, 1.0]", "array([-0.75,  0.5 ])")
+tanhshrink = plain("tanhshrink", "x - tanh(x), without loss of digits near 0,", "[0.0, 1.0]", "array([0.        , 0.23840584])")
 tanh = plain("tanh", "the hyperbolic tangent", "[0.0]", "array([0.])")
 
 _close(__name__)

@@ -186,6 +186,20 @@ static int read_real(cli_job *job, const char *option, const bp_call_field *fiel
     return code;
 }
 
+/* A number that the call chooses where none is given. */
+static int read_choice(cli_job *job, const char *option, const bp_call_field *field) {
+    described_words *words = &job->words.described;
+    bp_scalar read;
+    bool given;
+    const int code = operand_scalar(job->args, option, &read, &given);
+    double *number = given ? &words->numbers[words->number_count++] : NULL;
+    if (number) {
+        *number = read.im == 0 ? read.re : (double)NAN; /* the library reports it */
+    }
+    memcpy(place_of(words, field), &number, sizeof number);
+    return code;
+}
+
 static int read_sizes(cli_job *job, const char *option, const bp_call_field *field) {
     described_words *words = &job->words.described;
     const int64_t *values;
@@ -230,6 +244,8 @@ static int read_option(cli_job *job, const char *option) {
         return read_sizes(job, option, field);
     case BP_FIELD_REAL:
         return read_real(job, option, field);
+    case BP_FIELD_TOLERANCE:
+        return read_choice(job, option, field);
     case BP_FIELD_AXES:
         return read_axes(job, option, field);
     case BP_FIELD_SIGNED:

@@ -48,6 +48,8 @@ typedef struct described_words {
     int64_t sizes[8][BP_MAX_NDIM]; /* those that the call points to */
     int size_count;
     int axes[BP_MAX_NDIM];
+    double numbers[2];
+    int number_count;
     bp_dtype usual_type; /* of a first result that follows from no array; adjust() may set it */
     int64_t seed[2];     /* seed and offset of dropout */
     bp_view seed_view;
@@ -205,7 +207,9 @@ OPERATIONS_MAP(X)
         "projection", 0, NULL, "lstm: the array behind WEIGHT_HH is WEIGHT_HR."                                        \
     }
 #define OPTIONS_ELEMENTWISE                                                                                            \
-    {"kind", 0, "NAME", "unary, binary, reduce: the function, such as gelu, add or mean."}, {                          \
+    {"kind", 0, "NAME", "unary, binary, reduce: the function, such as gelu, add or mean."},                            \
+        {"first", 0, "X", "unary: first number of a function that takes some, such as the slope of leaky_relu."},      \
+        {"second", 0, "X", "unary: second number of a function that takes two, such as the high limit of clip."}, {    \
         "to", 0, "DTYPE", "unary: element type of the result of copy; random numbers: element type of the result."     \
     }
 #define OPTIONS_RANDOM                                                                                                 \

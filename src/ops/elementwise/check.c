@@ -110,6 +110,7 @@ static int types_of_one(uint32_t kind) {
     case BP_UNARY_ROUND:
     case BP_UNARY_TRUNC:
     case BP_UNARY_SIGN:
+    case BP_UNARY_CLIP:
         return FLOATS | INTEGERS;
     case BP_UNARY_LOGICAL_NOT:
         return FLOATS | INTEGERS | BOOL;
@@ -450,6 +451,9 @@ bp_status bp__elementwise_make(bp_problem *problem, const void *asked) {
         BP__TRY(bp__tensor_check(r.operand[i], name_of(&r, i), given->data_optional));
     }
     BP__TRY(check_types(&r));
+    if (r.op == BP_OP_UNARY) {
+        BP__TRY(bp__elementwise_numbers(p->number, given->call, dtype_of(&r, 0)));
+    }
     BP__TRY(make_frame(&r, &f, p));
     BP__TRY(check_output(&r, &f));
     BP__TRY(bp__call_check_overlap(given->described, r.pass, given->call));

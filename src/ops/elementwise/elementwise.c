@@ -23,7 +23,7 @@ DESCRIBED(gather, GATHER, bp__indexed_arguments, 0, "elements along an axis, by 
 /* ---- Copies that concat prepares ---- */
 
 bp_status bp__copy_prepare(const DLTensor *input, const DLTensor *output, bp_plan **plan) {
-    const bp__unary_arguments call = {sizeof call, BP_UNARY_COPY, input, output, BP_DTYPE_NONE};
+    const bp__unary_arguments call = {sizeof call, BP_UNARY_COPY, NULL, NULL, input, output, BP_DTYPE_NONE};
     const bp__call_request request = {.call = &call, .described = &bp__unary_call};
     bp__operation operation;
     bp_problem problem;
@@ -41,7 +41,7 @@ bp_status bp__copy_prepare(const DLTensor *input, const DLTensor *output, bp_pla
 }
 
 bp_status bp__copy_run_prepared(const DLTensor *input, const DLTensor *output, const bp_plan *plan) {
-    const bp__unary_arguments call = {sizeof call, BP_UNARY_COPY, input, output, BP_DTYPE_NONE};
+    const bp__unary_arguments call = {sizeof call, BP_UNARY_COPY, NULL, NULL, input, output, BP_DTYPE_NONE};
     bp__operation operation;
     bp__call_describe(&bp__unary_call, &operation, &call);
     return bp__operation_run(&operation, plan);
@@ -49,8 +49,50 @@ bp_status bp__copy_run_prepared(const DLTensor *input, const DLTensor *output, c
 
 /* ---- Functions ---- */
 
-BP__DEFINE_OF_ARGUMENTS(unary, bp__unary_arguments, (bp_unary_kind kind, const DLTensor *input), output, kind, input,
-                        output, BP_DTYPE_NONE)
+BP__DEFINE_OF_ARGUMENTS(unary, bp__unary_arguments, (bp_unary_kind kind, const DLTensor *input), output, kind, NULL,
+                        NULL, input, output, BP_DTYPE_NONE)
+
+/* The arguments of a function with the first numbers that it takes. */
+static bp_status with_numbers(bp__unary_arguments *call, bp_unary_kind kind, int number_count, const double *numbers,
+                              const DLTensor *input, const DLTensor *output) {
+    if (number_count < 0 || number_count > 2 || (number_count > 0 && !numbers)) {
+        return bp__fail(BP_E_ARGUMENT, "number_count is %d, and numbers is %s; functions take 0 to 2 numbers",
+                        number_count, numbers ? "given" : "NULL");
+    }
+    *call = (bp__unary_arguments){
+        sizeof *call, kind,         number_count > 0 ? numbers : NULL, number_count > 1 ? numbers + 1 : NULL, input,
+        output,       BP_DTYPE_NONE};
+    return BP_OK;
+}
+
+bp_status bp_unary_with_run(const bp_options *options, bp_unary_kind kind, int number_count, const double *numbers,
+                            const DLTensor *input, DLTensor *output) {
+    bp__unary_arguments call;
+    BP__TRY(with_numbers(&call, kind, number_count, numbers, input, output));
+    return bp__call_run_described(&bp__unary_call, options, &call);
+}
+
+bp_status bp_unary_with_plan(bp_plan **plan, const bp_options *options, bp_unary_kind kind, int number_count,
+                             const double *numbers, const DLTensor *input, const DLTensor *output) {
+    bp__unary_arguments call;
+    if (plan) {
+        *plan = NULL;
+    }
+    BP__TRY(with_numbers(&call, kind, number_count, numbers, input, output));
+    return bp__call_plan_described(&bp__unary_call, plan, options, &call);
+}
+
+bp_status bp_unary_with_explain(bp_explanation **explanation, const bp_options *options, bp_unary_kind kind,
+                                int number_count, const double *numbers, const DLTensor *input,
+                                const DLTensor *output) {
+    bp__unary_arguments call;
+    if (explanation) {
+        *explanation = NULL;
+    }
+    BP__TRY(with_numbers(&call, kind, number_count, numbers, input, output));
+    return bp__call_explain_described(&bp__unary_call, explanation, options, &call);
+}
+
 BP__DEFINE_OF_ARGUMENTS(binary, bp__binary_arguments, (bp_binary_kind kind, const DLTensor *a, const DLTensor *b),
                         output, kind, a, b, output)
 BP__DEFINE_OF_ARGUMENTS(where, bp__where_arguments, (const DLTensor *condition, const DLTensor *a, const DLTensor *b),

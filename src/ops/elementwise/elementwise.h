@@ -10,6 +10,7 @@
 typedef struct bp__unary_arguments {
     size_t struct_size;
     bp_unary_kind kind;
+    const double *first, *second; /* NULL: the usual number of the function, or it takes none */
     const DLTensor *input, *output;
     bp_dtype dtype; /* of copies: the type of the output; BP_DTYPE_NONE: the output's own */
 } bp__unary_arguments;
@@ -42,6 +43,10 @@ bp_status bp__elementwise_make(bp_problem *problem, const void *request);
 
 /* Write type and shape of the output: see bp_call. */
 bp_status bp__elementwise_shape(const void *call, bp__call_result *result);
+
+/* Writes the numbers of a function of one element of this type, of a call whose kind is known. Fails if it takes no
+ * such numbers. */
+bp_status bp__elementwise_numbers(double *numbers, const bp__unary_arguments *call, bp_dtype dtype);
 
 /* Converts an axis that may count from the last dimension. */
 bp_status bp__elementwise_axis(const char *name, int axis, int ndim, int *from_first);

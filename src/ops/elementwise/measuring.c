@@ -15,6 +15,7 @@ static bool is_positive(const bp_problem *problem, int input) {
     case BP_UNARY_RSQRT:
     case BP_UNARY_LOG1P:
     case BP_UNARY_LOG2:
+    case BP_UNARY_LOG10:
         return true;
     default:
         return problem->op == BP_OP_BINARY &&
@@ -67,7 +68,8 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
         const bp__call_request request = {.call = &call, .data_optional = true, .described = &bp__binary_call};
         return bp__elementwise_make(problem, &request);
     }
-    const bp__unary_arguments call = {sizeof call, BP_UNARY_EXP, &input.tensor, &output.tensor, BP_DTYPE_NONE};
+    const bp__unary_arguments call = {sizeof call,   BP_UNARY_EXP,   NULL,         NULL,
+                                      &input.tensor, &output.tensor, BP_DTYPE_NONE};
     const bp__call_request request = {.call = &call, .data_optional = true, .described = &bp__unary_call};
     return bp__elementwise_make(problem, &request);
 }

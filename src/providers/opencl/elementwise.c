@@ -258,6 +258,7 @@ static bool integers_have(uint32_t kind) {
     case BP_UNARY_ROUND:
     case BP_UNARY_TRUNC:
     case BP_UNARY_SIGN:
+    case BP_UNARY_CLIP:
     case BP_UNARY_BITWISE_INVERT:
         return true;
     default:
@@ -345,6 +346,46 @@ static bp_status function_program(bp__cl_device *device, const bp_problem *probl
     return bp__cl_program_get(device, source, options.text, program);
 }
 
+/* The numbers of a function in the type of its kernel. */
+typedef union numbers {
+    double f64[2];
+    float f32[2];
+    int64_t i64[2];
+    int32_t i32[2];
+} numbers;
+
+/* The integer from -most - 1 to most that is nearest to a limit. */
+static int64_t nearest(double limit, int64_t most) {
+    return limit >= (double)most ? most : limit <= -(double)most - 1 ? -most - 1 : (int64_t)limit;
+}
+
+/* Adds both numbers of the problem as arguments, if its function takes some. */
+static void add_numbers(bp__cl_step *step, const bp_problem *problem, numbers *kept) {
+    const bp_elementwise_problem *p = &problem->of.elementwise;
+    if (problem->op != BP_OP_UNARY || p->kind < BP_UNARY_LEAKY_RELU || p->kind > BP_UNARY_SOFTSHRINK) {
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        switch (p->type[0]) {
+        case BP_F64:
+            kept->f64[i] = p->number[i];
+            bp__cl_value(step, &kept->f64[i], sizeof kept->f64[i]);
+            break;
+        case BP_I64:
+            kept->i64[i] = nearest(p->number[i], INT64_MAX);
+            bp__cl_value(step, &kept->i64[i], sizeof kept->i64[i]);
+            break;
+        case BP_I32:
+            kept->i32[i] = (int32_t)nearest(p->number[i], INT32_MAX);
+            bp__cl_value(step, &kept->i32[i], sizeof kept->i32[i]);
+            break;
+        default:
+            kept->f32[i] = (float)p->number[i];
+            bp__cl_value(step, &kept->f32[i], sizeof kept->f32[i]);
+        }
+    }
+}
+
 static bp_status add_function(bp__cl_device *device, const bp_problem *problem, bp__cl_plan *plan,
                               const bp__cl_dims *dims, const int *operand) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
@@ -352,12 +393,14 @@ static bp_status add_function(bp__cl_device *device, const bp_problem *problem, 
     bp__cl_step step = {.kernel = converts(problem)            ? "convert_all"
                                   : problem->op == BP_OP_UNARY ? unary_kernels[p->kind]
                                                                : binary_kernels[p->kind]};
+    numbers kept;
     const bp_status status = function_program(device, problem, dims, &step.program);
     bp__cl_element_spread(&step, &device->facts, dims, bp__cl_bytes(p->type[0]), 1, &walk);
     for (int i = 0; i < dims->operands; i++) {
         bp__cl_operand(&step, operand[i], bp__cl_bytes(p->type[i]));
     }
     bp__cl_value(&step, walk.bytes, walk.size);
+    add_numbers(&step, problem, &kept);
     return status == BP_OK ? bp__cl_plan_add(plan, &step) : status;
 }
 

@@ -241,12 +241,13 @@ static bool place_on(trial *t, int32_t device, placed *list) {
     return true;
 }
 
-static void fetch(const trial *t, placed *list) {
-    for (int i = 0; i < t->count; i++) {
-        if (list[i].memory) {
-            bp_copy(&list[i].host, &list[i].memory->dl_tensor, NULL);
-        }
+/* Copies all operands from the device. The call may fail here first, such as for an index out of range. */
+static bp_status fetch(const trial *t, placed *list) {
+    bp_status status = BP_OK;
+    for (int i = 0; i < t->count && status == BP_OK; i++) {
+        status = list[i].memory ? bp_copy(&list[i].host, &list[i].memory->dl_tensor, NULL) : BP_OK;
     }
+    return status;
 }
 
 /* Runs the call on copies of all operands on the device, if it has a candidate for them. */
@@ -255,10 +256,8 @@ static void run_on_device(trial *t, const reference_results *all, int32_t device
     memset(list, 0, sizeof list);
     restore_all(t);
     const bool here = place_on(t, device, list);
-    const bp_status status = here ? t->family->call(t, RUN, NULL, NULL) : BP_E_UNSUPPORTED;
-    if (status == BP_OK) {
-        fetch(t, list);
-    }
+    bp_status status = here ? t->family->call(t, RUN, NULL, NULL) : BP_E_UNSUPPORTED;
+    status = status == BP_OK ? fetch(t, list) : status;
     for (int i = 0; i < t->count; i++) {
         t->tensor[i] = t->tensor[i] ? &t->operand[i].tensor : NULL;
         if (list[i].memory) {

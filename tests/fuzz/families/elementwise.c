@@ -4,7 +4,11 @@
 
 enum { UNARY, BINARY, TAKE, GATHER, WHERE, CONCAT, OPS, PARTS = 5 };
 
-static struct { int op, kind, axis, parts; } p;
+static struct {
+    int op, kind, axis, parts;
+    int number_count; /* UNARY: of those that the call gives */
+    double numbers[2];
+} p;
 
 static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_I32, BP_I64, BP_U8, BP_C64, BP_BOOL};
 
@@ -16,8 +20,19 @@ static int draw_shape(source *s, int least, int64_t *shape) {
     return ndim;
 }
 
+/* Numbers of a function, mostly as many as it takes or fewer. */
+static void draw_numbers(source *s) {
+    static const double values[] = {0.5, 1, 0.01, 2, 20, 3, 0, -1, 1e-30, INFINITY, -INFINITY, NAN};
+    const int count = bp_unary_number_count((bp_unary_kind)p.kind, NULL);
+    p.number_count = count > 0 || chance(s, 20) ? draw(s, chance(s, 20) ? 4 : count + 1) : 0;
+    for (int i = 0; i < 2; i++) {
+        p.numbers[i] = values[draw(s, chance(s, 4) ? 12 : 6)];
+    }
+}
+
 static void draw_unary(trial *t, bp_dtype type) {
     int64_t shape[BP_MAX_NDIM];
+    draw_numbers(&t->source);
     const int ndim = draw_shape(&t->source, 0, shape);
     const bp_dtype result = bp_unary_dtype((bp_unary_kind)p.kind, type);
     const bp_dtype to = p.kind == BP_UNARY_COPY   ? draw_type(&t->source, 9, types)
@@ -123,11 +138,13 @@ static void make(trial *t) {
                                                               draw_indexed, draw_where,  draw_concat};
     source *s = &t->source;
     p.op = draw(s, OPS);
+    p.number_count = 0;
     p.kind = (int)draw_wild(s, p.op == UNARY ? draw(s, BP_UNARY_KINDS) : draw(s, BP_BINARY_KINDS));
     draws[p.op](t, draw_type(s, 9, types));
     p.axis = (int)draw_wild(s, p.axis);
-    describe(t, "%s kind %d axis %d",
-             ((const char *const[]){"unary", "binary", "take", "gather", "where", "concat"})[p.op], p.kind, p.axis);
+    describe(t, "%s kind %d axis %d, %d numbers %g %g",
+             ((const char *const[]){"unary", "binary", "take", "gather", "where", "concat"})[p.op], p.kind, p.axis,
+             p.number_count, p.numbers[0], p.numbers[1]);
 }
 
 /* Plans and explanations are asked for by name (calls.h). */
@@ -138,6 +155,9 @@ static bp_status call_named(const trial *t, request what, const bp_options *set,
     if (p.op != WHERE) {
         const bool has_kind = p.op == UNARY || p.op == BINARY;
         named_int(&n, has_kind ? "kind" : "axis", has_kind ? p.kind : p.axis);
+    }
+    for (int i = 0; i < p.number_count && i < 2; i++) {
+        named_pointer(&n, i ? "second" : "first", &p.numbers[i]);
     }
     named_operands(&n, (const DLTensor *const *)t->tensor);
     return request_described(t, what, names[p.op], &n.arguments, set, made);
@@ -150,7 +170,7 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     }
     switch (p.op) {
     case UNARY:
-        return bp_unary_run(set, (bp_unary_kind)p.kind, x[0], x[1]);
+        return bp_unary_with_run(set, (bp_unary_kind)p.kind, p.number_count, p.numbers, x[0], x[1]);
     case BINARY:
         return bp_binary_run(set, (bp_binary_kind)p.kind, x[0], x[1], x[2]);
     case WHERE:

@@ -238,7 +238,7 @@ static void activate(const call *w, const tile *t, int64_t first, int64_t rows) 
         const int64_t run = run_length(job, index, t->positions - done);
         char *to = w->result + (result_at(job, index) + channel) * element;
         for (int64_t i = 0; i < run; i++, to += step) {
-            w->plan->function(rows, to, to);
+            w->plan->function(rows, to, to, NULL);
         }
         done += run;
     }

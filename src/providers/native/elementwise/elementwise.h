@@ -17,8 +17,9 @@ typedef void (*bp__element_read)(int64_t rows, int64_t columns, const void *from
                                  void *to);
 typedef void (*bp__element_write)(int64_t rows, int64_t columns, const void *from, void *to, int64_t row,
                                   int64_t column);
-/* Compute n elements of a domain. The result may be in the place of an argument. */
-typedef void (*bp__element_unary)(int64_t n, const void *x, void *y);
+/* Compute n elements of a domain. The result may be in the place of an argument. `numbers`: the numbers of the problem;
+ * functions that take none do not read them. */
+typedef void (*bp__element_unary)(int64_t n, const void *x, void *y, const double *numbers);
 typedef void (*bp__element_binary)(int64_t n, const void *a, const void *b, void *y);
 /* Chooses between elements of a and b, for rows x columns elements: addresses and strides of condition, a, b and
  * output. The output may be in the place of an input of its type and strides. */
@@ -65,7 +66,7 @@ bp_status bp__element_plan(const bp_host *host, const bp_problem *problem, const
                            bp_prepared **prepared);
 bp_status bp__element_take_plan(const bp_host *host, const bp_problem *problem, int threads, bp_prepared **prepared);
 
-/* Returns the kernel of a function for f32 or f64. */
+/* Returns the kernel of a function for f32 or f64 that takes no numbers. */
 bp__element_unary bp__element_function(const bp_host *host, const bp_problem *problem, uint32_t kind, bp_dtype dtype);
 /* Plans a function of one element, of a problem that is not offered by itself. */
 bp_status bp__element_plan_function(const bp_host *host, const bp_problem *problem, int threads,

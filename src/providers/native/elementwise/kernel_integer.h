@@ -1,7 +1,8 @@
 /* kernel_integer.h - template: functions of elements of one integer type, modulo 2 to the number of its bits.
  * Parameters, which it undefines: TYPE (its suffix), INTEGER and UNSIGNED; and NAME(x). */
 #define UNARY(name, result)                                                                                            \
-    VECTORIZED static void NAME(run_##name)(int64_t n, const void *of_x, void *of_y) {                                 \
+    VECTORIZED static void NAME(run_##name)(int64_t n, const void *of_x, void *of_y, const double *numbers) {          \
+        (void)numbers;                                                                                                 \
         const INTEGER *x = of_x;                                                                                       \
         INTEGER *y = of_y;                                                                                             \
         for (int64_t i = 0; i < n; i++) {                                                                              \
@@ -17,9 +18,25 @@ UNARY(logical_not, x[i] == 0)
 UNARY(bitwise_invert, ~x[i])
 #undef UNARY
 
-/* ---- Functions of two elements ---- */
-
 enum { NAME(BITS) = 8 * sizeof(INTEGER) };
+
+/* The integer of the type that is nearest to a limit, an integer or infinite. */
+INLINE INTEGER NAME(limit)(double limit) {
+    const UNSIGNED least = (UNSIGNED)1 << (NAME(BITS) - 1);
+    const double bound = (double)least;
+    return limit >= bound ? (INTEGER)(least - 1) : limit < -bound ? (INTEGER)least : (INTEGER)limit;
+}
+
+VECTORIZED static void NAME(run_clip)(int64_t n, const void *of_x, void *of_y, const double *numbers) {
+    const INTEGER *x = of_x, low = NAME(limit)(numbers[0]), high = NAME(limit)(numbers[1]);
+    INTEGER *y = of_y;
+    for (int64_t i = 0; i < n; i++) {
+        const INTEGER raised = x[i] < low ? low : x[i];
+        y[i] = raised > high ? high : raised;
+    }
+}
+
+/* ---- Functions of two elements ---- */
 
 /* A division by 0 gives 0, and one by -1 must not reach the processor, which traps if the quotient does not fit. */
 INLINE INTEGER NAME(fmod)(INTEGER a, INTEGER b) {

@@ -89,18 +89,25 @@ TRUTH(logical_or, MASK(a != ALL(0)) | MASK(b != ALL(0)))
 TRUTH(logical_xor, MASK(a != ALL(0)) ^ MASK(b != ALL(0)))
 #undef TRUTH
 
-/* The last elements are computed as a whole vector, so that an element's bits do not depend on its place. */
+/* Computes each vector v. The last elements are computed as a whole vector, so that an element's bits do not depend on
+ * its place. */
+#define EACH_VECTOR(result)                                                                                            \
+    const NAME(number) *x = of_x;                                                                                      \
+    NAME(number) *y = of_y;                                                                                            \
+    int64_t i = 0;                                                                                                     \
+    for (; i + NAME(LANES) <= n; i += NAME(LANES)) {                                                                   \
+        const VECTOR v = *(const NAME(loose) *)(x + i);                                                                \
+        *(NAME(loose) *)(y + i) = result;                                                                              \
+    }                                                                                                                  \
+    if (i < n) {                                                                                                       \
+        const VECTOR v = NAME(load_part)(x + i, (int)(n - i));                                                         \
+        NAME(store_part)(y + i, result, (int)(n - i));                                                                 \
+    }
+
 #define UNARY(name, function)                                                                                          \
-    static void NAME(run_##name)(int64_t n, const void *of_x, void *of_y) {                                            \
-        const NAME(number) *x = of_x;                                                                                  \
-        NAME(number) *y = of_y;                                                                                        \
-        int64_t i = 0;                                                                                                 \
-        for (; i + NAME(LANES) <= n; i += NAME(LANES)) {                                                               \
-            *(NAME(loose) *)(y + i) = NAME(function)(*(const NAME(loose) *)(x + i));                                   \
-        }                                                                                                              \
-        if (i < n) {                                                                                                   \
-            NAME(store_part)(y + i, NAME(function)(NAME(load_part)(x + i, (int)(n - i))), (int)(n - i));               \
-        }                                                                                                              \
+    static void NAME(run_##name)(int64_t n, const void *of_x, void *of_y, const double *numbers) {                     \
+        (void)numbers;                                                                                                 \
+        EACH_VECTOR(NAME(function)(v))                                                                                 \
     }
 UNARY(negative, negative)
 UNARY(abs, size_of)
@@ -128,11 +135,44 @@ UNARY(erf, erf)
 UNARY(expm1, expm1)
 UNARY(log1p, log1p)
 UNARY(log2, log2)
+UNARY(asin, asin)
+UNARY(acos, acos)
+UNARY(atan, atan)
+UNARY(sinh, sinh)
+UNARY(cosh, cosh)
+UNARY(asinh, asinh)
+UNARY(acosh, acosh)
+UNARY(atanh, atanh)
+UNARY(log10, log10)
+UNARY(exp2, exp2)
+UNARY(erfc, erfc)
+UNARY(hardsigmoid, hardsigmoid)
+UNARY(mish, mish)
+UNARY(softsign, softsign)
+UNARY(logsigmoid, logsigmoid)
+UNARY(selu, selu)
+UNARY(tanhshrink, tanhshrink)
 UNARY(isnan, isnan)
 UNARY(isinf, isinf)
 UNARY(isfinite, isfinite)
 UNARY(logical_not, logical_not)
 #undef UNARY
+
+#define NUMBERED(name)                                                                                                 \
+    static void NAME(run_##name)(int64_t n, const void *of_x, void *of_y, const double *numbers) {                     \
+        const VECTOR first = ALL(numbers[0]), second = ALL(numbers[1]);                                                \
+        EACH_VECTOR(NAME(name)(v, first, second))                                                                      \
+    }
+NUMBERED(leaky_relu)
+NUMBERED(elu)
+NUMBERED(celu)
+NUMBERED(clip)
+NUMBERED(softplus)
+NUMBERED(threshold)
+NUMBERED(hardshrink)
+NUMBERED(softshrink)
+#undef NUMBERED
+#undef EACH_VECTOR
 
 #define BINARY(function)                                                                                               \
     static void NAME(run_##function)(int64_t n, const void *of_a, const void *of_b, void *of_y) {                      \
@@ -174,7 +214,7 @@ BINARY(atan2)
 #undef MASK
 #undef SIGN
 
-/* Parameters of this template and of kernel_function.h. */
+/* Parameters of several templates. */
 #undef TYPE
 #undef REAL
 #undef VECTOR
@@ -190,3 +230,4 @@ BINARY(atan2)
 #undef COS_TERMS
 #undef ERF_TERMS
 #undef QUARTER
+#undef LOWEST

@@ -194,7 +194,6 @@ INLINE VECTOR NAME(atan2)(VECTOR y, VECTOR x) {
 #undef HALF_BITS
 #undef LN2_HIGH
 #undef LN2_LOW
-#undef LOWEST
 #undef HIGHEST
 #undef ARTANH_TERMS
 #undef THIRD_LOW

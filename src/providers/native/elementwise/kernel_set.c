@@ -37,10 +37,22 @@
 #define ATAN_TERMS -0.3333333176f, 0.1999954022f, -0.1426394636f, 0.1074363163f, -0.06451597259f
 #define PI_HIGH 0x1.921fb6p1
 #define PI_LOW -8.74227800037e-08
+#define EXP2_LOWEST -160.f
+#define EXP2_HIGHEST 129.f
+#define SINH_OVERFLOWS 90.f
+#define ERFC_IS_0 10.3f
+#define SINH_TERMS 0.166666667f, 0.00833333333f, 0.000198412698f, 2.75573192e-06f, 2.50521084e-08f
+#define SHRINK_ABOVE 0.333333333f, 0.0205128205f, 0.0001998002f
+#define SHRINK_BELOW 1.f, 0.461538462f, 0.0233100233f, 0.00020720721f
+#define LOG10_E_HIGH 0x1.bcb7b2p-2f
+#define LOG10_E_LOW -1.010305005223e-08
 #define QUARTER 0x1.921p0f, 0x1.f6ap-13f, 0x1.11p-26f, 0x1.68cp-39f, 0x1.1a6264p-54f
 #include "kernel_function.h"
 
 #include "kernel_pair.h"
+
+#include "kernel_curve.h"
+#include "kernel_numbers.h"
 
 #include "kernel_number.h"
 
@@ -79,10 +91,29 @@
         0.0392297445366122238, -0.0191745435720213284
 #define PI_HIGH 0x1.921fb54442d18p1
 #define PI_LOW 1.22464679914735321e-16
+#define EXP2_LOWEST -1080.
+#define EXP2_HIGHEST 1025.
+#define SINH_OVERFLOWS 711.
+#define ERFC_IS_0 27.4
+#define SINH_TERMS                                                                                                     \
+    0.166666666666666667, 0.00833333333333333333, 0.000198412698412698413, 2.7557319223985891e-6,                      \
+        2.50521083854417188e-8, 1.60590438368216146e-10, 7.64716373181981648e-13, 2.81145725434552076e-15,             \
+        8.2206352466243297e-18
+#define SHRINK_ABOVE                                                                                                   \
+    0.333333333333333333, 0.0260869565217391304, 0.000552104899930986887, 4.03585453165926082e-6,                      \
+        9.24947562641541943e-9, 3.16221388937279262e-12
+#define SHRINK_BELOW                                                                                                   \
+    1., 0.478260869565217391, 0.0310559006211180124, 0.000610221205186880244, 4.27325773940392286e-6,                  \
+        9.49612830978649705e-9, 3.16221388937279262e-12
+#define LOG10_E_HIGH 0x1.bcb7b1526e50ep-2
+#define LOG10_E_LOW 1.09831965021676507e-17
 #define QUARTER 0x1.921fb544p0, 0x1.0b4611a6p-34, 0x1.3198a2ep-69, 0x1.b839a252049c1p-104
 #include "kernel_function.h"
 
 #include "kernel_pair.h"
+
+#include "kernel_curve.h"
+#include "kernel_numbers.h"
 
 #include "kernel_number.h"
 
@@ -113,16 +144,27 @@
         [BP_UNARY_SIGN] = run_sign_##type, [BP_UNARY_RECIPROCAL] = run_reciprocal_##type,                              \
         [BP_UNARY_RSQRT] = run_rsqrt_##type, [BP_UNARY_SIN] = run_sin_##type, [BP_UNARY_COS] = run_cos_##type,         \
         [BP_UNARY_TAN] = run_tan_##type, [BP_UNARY_ERF] = run_erf_##type, [BP_UNARY_EXPM1] = run_expm1_##type,         \
-        [BP_UNARY_LOG1P] = run_log1p_##type, [BP_UNARY_LOG2] = run_log2_##type, [BP_UNARY_ISNAN] = run_isnan_##type,   \
-        [BP_UNARY_ISINF] = run_isinf_##type, [BP_UNARY_ISFINITE] = run_isfinite_##type,                                \
-        [BP_UNARY_LOGICAL_NOT] = run_logical_not_##type                                                                \
+        [BP_UNARY_LOG1P] = run_log1p_##type, [BP_UNARY_LOG2] = run_log2_##type, [BP_UNARY_ASIN] = run_asin_##type,     \
+        [BP_UNARY_ACOS] = run_acos_##type, [BP_UNARY_ATAN] = run_atan_##type, [BP_UNARY_SINH] = run_sinh_##type,       \
+        [BP_UNARY_COSH] = run_cosh_##type, [BP_UNARY_ASINH] = run_asinh_##type, [BP_UNARY_ACOSH] = run_acosh_##type,   \
+        [BP_UNARY_ATANH] = run_atanh_##type, [BP_UNARY_LOG10] = run_log10_##type, [BP_UNARY_EXP2] = run_exp2_##type,   \
+        [BP_UNARY_ERFC] = run_erfc_##type, [BP_UNARY_HARDSIGMOID] = run_hardsigmoid_##type,                            \
+        [BP_UNARY_MISH] = run_mish_##type, [BP_UNARY_SOFTSIGN] = run_softsign_##type,                                  \
+        [BP_UNARY_LOGSIGMOID] = run_logsigmoid_##type, [BP_UNARY_SELU] = run_selu_##type,                              \
+        [BP_UNARY_TANHSHRINK] = run_tanhshrink_##type, [BP_UNARY_LEAKY_RELU] = run_leaky_relu_##type,                  \
+        [BP_UNARY_ELU] = run_elu_##type, [BP_UNARY_CELU] = run_celu_##type, [BP_UNARY_CLIP] = run_clip_##type,         \
+        [BP_UNARY_SOFTPLUS] = run_softplus_##type, [BP_UNARY_THRESHOLD] = run_threshold_##type,                        \
+        [BP_UNARY_HARDSHRINK] = run_hardshrink_##type, [BP_UNARY_SOFTSHRINK] = run_softshrink_##type,                  \
+        [BP_UNARY_ISNAN] = run_isnan_##type, [BP_UNARY_ISINF] = run_isinf_##type,                                      \
+        [BP_UNARY_ISFINITE] = run_isfinite_##type, [BP_UNARY_LOGICAL_NOT] = run_logical_not_##type                     \
     }
 #define INTEGER_UNARY(type)                                                                                            \
     {                                                                                                                  \
         [BP_UNARY_NEGATIVE] = run_negative_##type, [BP_UNARY_ABS] = run_abs_##type, [BP_UNARY_RELU] = run_relu_##type, \
         [BP_UNARY_FLOOR] = run_same_##type, [BP_UNARY_CEIL] = run_same_##type, [BP_UNARY_ROUND] = run_same_##type,     \
         [BP_UNARY_TRUNC] = run_same_##type, [BP_UNARY_SIGN] = run_sign_##type,                                         \
-        [BP_UNARY_LOGICAL_NOT] = run_logical_not_##type, [BP_UNARY_BITWISE_INVERT] = run_bitwise_invert_##type         \
+        [BP_UNARY_LOGICAL_NOT] = run_logical_not_##type, [BP_UNARY_BITWISE_INVERT] = run_bitwise_invert_##type,        \
+        [BP_UNARY_CLIP] = run_clip_##type                                                                              \
     }
 #define NUMBER_BINARY(type)                                                                                            \
     [BP_BINARY_ADD] = run_add_##type, [BP_BINARY_SUBTRACT] = run_subtract_##type,                                      \

@@ -106,7 +106,7 @@ static void compute_tile(const prepared *plan, const tile *t) {
     if (plan->set.binary) {
         plan->set.binary(t->rows * t->columns, x, values_of(plan, t, 1, buffer[1]), y);
     } else if (plan->set.unary) {
-        plan->set.unary(t->rows * t->columns, x, y);
+        plan->set.unary(t->rows * t->columns, x, y, plan->problem.of.elementwise.number);
     }
     const void *result = converts ? x : y;
     if (result != t->at[output]) {
@@ -169,7 +169,8 @@ static bp_status run_single(const prepared *plan, const bp_operand *operands) {
         plan->set.binary(count, bp_operand_address(&operands[0]), bp_operand_address(&operands[1]),
                          bp_operand_address(&operands[2]));
     } else {
-        plan->set.unary(count, bp_operand_address(&operands[0]), bp_operand_address(&operands[1]));
+        plan->set.unary(count, bp_operand_address(&operands[0]), bp_operand_address(&operands[1]),
+                        plan->problem.of.elementwise.number);
     }
     return BP_OK;
 }

@@ -83,8 +83,8 @@ static inline void find_tile(const layout *l, INDEX first, INDEX offset[AT_ONCE]
 /* Whether element k of a work item exists, in EACH_TILE. */
 #define EXISTS(l, k) (first + (k) * (INDEX)get_local_size(0) < (INDEX)(l).total)
 
-#define UNARY(name, function)                                                                                          \
-    __kernel void name(UNARY_PARAMETERS) {                                                                             \
+#define UNARY_KERNEL(name, function, parameters, arguments)                                                            \
+    __kernel void name(UNARY_PARAMETERS parameters) {                                                                             \
         x += (long)x_first;                                                                                            \
         y += (long)y_first;                                                                                            \
         EACH_TILE(l) {                                                                                                 \
@@ -94,7 +94,7 @@ static inline void find_tile(const layout *l, INDEX first, INDEX offset[AT_ONCE]
             }                                                                                                          \
             EACH_AT_ONCE(k) {                                                                                          \
                 if (EXISTS(l, k)) {                                                                                    \
-                    y[offset[k][1]] = function(element[k]);                                                            \
+                    y[offset[k][1]] = function(element[k] arguments);                                                  \
                 }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
@@ -147,8 +147,8 @@ static inline long find(const layout *l, long index, long offset[OPERANDS]) {
         for (long at = begin, end = min(begin + l.run, l.total), n = 0;                                                \
              at < end && (n = min(end - at, l.size[l.ndim - 1] - find(&l, at, offset)), true); at += n)
 
-#define UNARY(name, function)                                                                                          \
-    __kernel void name(UNARY_PARAMETERS) {                                                                             \
+#define UNARY_KERNEL(name, function, parameters, arguments)                                                            \
+    __kernel void name(UNARY_PARAMETERS parameters) {                                                                             \
         EACH_PIECE(l) {                                                                                                \
             __global const X_STORAGE *from = x + (long)x_first + offset[0];                                            \
             __global Y_STORAGE *to = y + (long)y_first + offset[1];                                                    \
@@ -156,11 +156,11 @@ static inline long find(const layout *l, long index, long offset[OPERANDS]) {
             if (in == 1 && out == 1) {                                                                                 \
                 INDEPENDENT                                                                                            \
                 for (long i = 0; i < n; i++) {                                                                         \
-                    to[i] = function(from[i]);                                                                         \
+                    to[i] = function(from[i] arguments);                                                               \
                 }                                                                                                      \
             } else {                                                                                                   \
                 for (long i = 0; i < n; i++) {                                                                         \
-                    to[i * out] = function(from[i * in]);                                                              \
+                    to[i * out] = function(from[i * in] arguments);                                                    \
                 }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
@@ -187,3 +187,9 @@ static inline long find(const layout *l, long index, long offset[OPERANDS]) {
         }                                                                                                              \
     }
 #endif
+
+/* Functions of one element, and those that take the two numbers of the problem, of the type NUMBER. */
+#define NUMBER_PARAMETERS , const NUMBER first_number, const NUMBER second_number
+#define NUMBER_ARGUMENTS , first_number, second_number
+#define UNARY(name, function) UNARY_KERNEL(name, function, , )
+#define UNARY_WITH(name, function) UNARY_KERNEL(name, function, NUMBER_PARAMETERS, NUMBER_ARGUMENTS)

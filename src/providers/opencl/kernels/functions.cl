@@ -3,6 +3,9 @@
 #include "math.cl"
 #include "elementary.cl"
 #include "pairs.cl"
+#include "curve.cl"
+#include "numbers.cl"
+#define NUMBER REAL
 #include "elementwise.cl"
 
 #define WIDEN(x) JOIN(widen, X)(x)
@@ -37,6 +40,11 @@ static inline REAL less(REAL a, REAL b) {
         return NARROW(function(WIDEN(x)));                                                                             \
     }                                                                                                                  \
     UNARY(name##_all, name##_stored)
+#define STORED_WITH(name)                                                                                              \
+    static inline Y_STORAGE name##_stored(X_STORAGE x, REAL first, REAL second) {                                      \
+        return NARROW(name##_of(WIDEN(x), first, second));                                                             \
+    }                                                                                                                  \
+    UNARY_WITH(name##_all, name##_stored)
 #define STORED_BINARY(name, function)                                                                                  \
     static inline Y_STORAGE name##_stored(X_STORAGE a, X_STORAGE b) {                                                         \
         return NARROW(function(WIDEN(a), WIDEN(b)));                                                                   \
@@ -69,6 +77,31 @@ STORED_UNARY(erf, erf_of)
 STORED_UNARY(expm1, expm1_of)
 STORED_UNARY(log1p, log1p_of)
 STORED_UNARY(log2, log2_of)
+STORED_UNARY(asin, asin_of)
+STORED_UNARY(acos, acos_of)
+STORED_UNARY(atan, atan_of)
+STORED_UNARY(sinh, sinh_of)
+STORED_UNARY(cosh, cosh_of)
+STORED_UNARY(asinh, asinh_of)
+STORED_UNARY(acosh, acosh_of)
+STORED_UNARY(atanh, atanh_of)
+STORED_UNARY(log10, log10_of)
+STORED_UNARY(exp2, exp2_of)
+STORED_UNARY(erfc, erfc_of)
+STORED_UNARY(hardsigmoid, hardsigmoid_of)
+STORED_UNARY(mish, mish_of)
+STORED_UNARY(softsign, softsign_of)
+STORED_UNARY(logsigmoid, logsigmoid_of)
+STORED_UNARY(selu, selu_of)
+STORED_UNARY(tanhshrink, tanhshrink_of)
+STORED_WITH(leaky_relu)
+STORED_WITH(elu)
+STORED_WITH(celu)
+STORED_WITH(clip)
+STORED_WITH(softplus)
+STORED_WITH(threshold)
+STORED_WITH(hardshrink)
+STORED_WITH(softshrink)
 STORED_BINARY(add, added)
 STORED_BINARY(subtract, subtracted)
 STORED_BINARY(multiply, multiplied)

@@ -4,6 +4,7 @@
 #include "elementwise.cl"
 
 #define INTEGER X_STORAGE
+#define NUMBER X_STORAGE
 
 static inline INTEGER negated(INTEGER x) {
     return (INTEGER)((UNSIGNED)0 - (UNSIGNED)x);
@@ -23,6 +24,11 @@ static inline INTEGER sign_of(INTEGER x) {
 
 static inline INTEGER same(INTEGER x) {
     return x;
+}
+
+static inline INTEGER clipped(INTEGER x, INTEGER low, INTEGER high) {
+    const INTEGER raised = x < low ? low : x;
+    return raised > high ? high : raised;
 }
 
 static inline INTEGER added(INTEGER a, INTEGER b) {
@@ -115,6 +121,7 @@ UNARY(ceil_all, same)
 UNARY(round_all, same)
 UNARY(trunc_all, same)
 UNARY(sign_all, sign_of)
+UNARY_WITH(clip_all, clipped)
 BINARY(add_all, added)
 BINARY(subtract_all, subtracted)
 BINARY(multiply_all, multiplied)
