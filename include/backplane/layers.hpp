@@ -121,6 +121,11 @@ BACKPLANE_OPERATION(reduce,
                      const view &output),
                     (kind, input.get(), axis_count, axes, keep, output.get()),
                     (kind, input, axis_count, axes, keep, output))
+BACKPLANE_OPERATION(variance,
+                    (bp_variance_kind kind, const const_view &input, int axis_count, const int *axes, double correction,
+                     bool keep, const view &output),
+                    (kind, input.get(), axis_count, axes, correction, keep, output.get()),
+                    (kind, input, axis_count, axes, correction, keep, output))
 BACKPLANE_OPERATION(softmax, (bp_softmax_kind kind, const const_view &input, int axis, const view &output),
                     (kind, input.get(), axis, output.get()), (kind, input, axis, output))
 BACKPLANE_OPERATION(softmax_backward,

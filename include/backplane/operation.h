@@ -67,7 +67,8 @@ extern "C" {
     X(52, LDL_SOLVE, "ldl_solve", "LD,pivots,B", "X", linalg)                               \
     X(53, CUMSUM, "cumsum", "input", "output", cumsum)                                      \
     X(54, WHERE, "where", "condition,a,b", "output", elementwise)                           \
-    X(55, GRAPH, "graph", "inputs", "outputs", graph)
+    X(55, GRAPH, "graph", "inputs", "outputs", graph)                                       \
+    X(56, VARIANCE, "variance", "input", "output", reduce)
 /* clang-format on */
 
 /* The families. From a row follow the member of bp_problem.of, which is a bp_<family>_problem, the entry in

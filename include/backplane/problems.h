@@ -515,33 +515,39 @@ typedef enum bp_reduce_kind {
     BP_REDUCE_MAX,
     BP_REDUCE_MIN,
     BP_REDUCE_ARGMAX,
-    BP_REDUCE_ARGMIN
+    BP_REDUCE_ARGMIN,
+    BP_REDUCE_ANY,
+    BP_REDUCE_ALL
 } bp_reduce_kind;
+
+typedef enum bp_variance_kind { BP_VAR, BP_STD } bp_variance_kind;
 
 typedef enum bp_softmax_kind { BP_SOFTMAX, BP_LOG_SOFTMAX } bp_softmax_kind;
 
 #define BP_MAX_REDUCE_NDIM 64
 
-/* Reductions and softmax, as reduce.h describes them. Operands: REDUCE {X, Y}; SOFTMAX {X, Y};
+/* Reductions and softmax, as reduce.h describes them. Operands: REDUCE and VARIANCE (since 4.1) {X, Y}; SOFTMAX {X, Y};
  * SOFTMAX_BACKWARD {X, Y, Z}: output, its gradient, and the gradient by the input, which is written.
  *
- * The first `kept_ndim` dimensions are the dimensions of the output of REDUCE, the others are reduced: for softmax that
- * is the axis. Strides are in elements; the strides of Y are 0 in the reduced dimensions of REDUCE. Dimensions of size
+ * The first `kept_ndim` dimensions are the dimensions of the output of REDUCE and VARIANCE, the others are reduced: for
+ * softmax that is the axis. Strides are in elements; the strides of Y are 0 in reduced dimensions. Dimensions of size
  * 1 are omitted; the others are sorted by decreasing magnitude of their stride in X, except the reduced ones of ARGMAX
  * and ARGMIN, whose row-major index is the result, and neighbours are merged if all strides allow. A size may be 0, of
  * reduced dimensions only. The written operand does not overlap itself, and overlaps no other, except in SOFTMAX with
  * `in_place`: then Y has the address and the strides of X.
  *
- * Types are F16, BF16, F32 and F64, for REDUCE also I32 and I64. `output` is the type of Y: the same, or I64 for
- * ARGMAX, ARGMIN, and sums and products of I32. Sums of F16, BF16 and F32 are rounded once. */
+ * Types are F16, BF16, F32 and F64, for REDUCE also I32 and I64, for ANY and ALL (since 4.1) also BOOL. `output` is the
+ * type of Y: the same, I64 for ARGMAX, ARGMIN, and sums and products of I32, or BOOL for ANY and ALL. Sums of F16, BF16
+ * and F32 are rounded once. */
 typedef struct bp_reduce_problem {
-    uint32_t kind;   /* a bp_reduce_kind or a bp_softmax_kind */
+    uint32_t kind;   /* a bp_reduce_kind, a bp_variance_kind or a bp_softmax_kind */
     uint32_t output; /* a bp_dtype */
     int32_t ndim, kept_ndim;
     uint8_t in_place;
     uint8_t reserved[7];
     int64_t size[BP_MAX_REDUCE_NDIM];
     int64_t x[BP_MAX_REDUCE_NDIM], y[BP_MAX_REDUCE_NDIM], z[BP_MAX_REDUCE_NDIM];
+    double correction; /* of VARIANCE, finite; otherwise 0 */
 } bp_reduce_problem;
 
 /* Random numbers; since 2.9. Kinds, and the numbers of an element: random.h. */

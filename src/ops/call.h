@@ -105,7 +105,7 @@ typedef struct bp__call_functions {
     X(einsum) X(fft) X(fftfreq) X(fftshift) X(gather) X(gemm) X(ifftshift) X(inv) X(ldl_factor) X(ldl_solve) \
     X(lstsq) X(lu) X(lu_factor) X(lu_solve) X(matmul) X(matrix_norm) X(matrix_power) X(matrix_rank) \
     X(multi_dot) X(pinv) X(qr) X(reduce) X(rfftfreq) X(slogdet) X(softmax) X(softmax_backward) X(solve) \
-    X(solve_triangular) X(svd) X(take) X(unary) X(vecdot) X(vector_norm) X(where)
+    X(solve_triangular) X(svd) X(take) X(unary) X(variance) X(vecdot) X(vector_norm) X(where)
 /* clang-format on */
 
 /* The description of each call. */

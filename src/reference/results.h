@@ -106,6 +106,8 @@ bp_status reference_of_vecdot(reference_results *made, int dim, const DLTensor *
 /* Axes NULL: all. */
 bp_status reference_of_reduce(reference_results *made, int kind, int axis_count, const int32_t *axes,
                               const DLTensor *input, const DLTensor *output);
+bp_status reference_of_variance(reference_results *made, int kind, int axis_count, const int32_t *axes,
+                                double correction, const DLTensor *input, const DLTensor *output);
 bp_status reference_of_softmax(reference_results *made, int kind, int axis, const DLTensor *input,
                                const DLTensor *output);
 bp_status reference_of_softmax_backward(reference_results *made, int kind, int axis, const DLTensor *output,

@@ -343,6 +343,10 @@ static void rows() {
     bp::reduce_run(BP_REDUCE_ARGMAX, in, 1, axis, false, at);
     CHECK(index[0] == 0 && index[1] == 1);
     CHECK(bp::nothrow::reduce_run(BP_REDUCE_SUM, in, 1, axis, false, all) == BP_E_SHAPE);
+    bp::variance_run(BP_VAR, in, 1, axis, 1, false, by_row);
+    CHECK(sums[0] == 0 && sums[1] == 2);
+    bp::execute(bp::variance_plan(BP_STD, in, 1, axis, 0, false, by_row), {in, by_row});
+    CHECK(sums[1] == 1);
     const bp::plan plan = bp::reduce_plan(BP_REDUCE_MEAN, in, 1, axis, false, by_row);
     bp::execute(plan, {in, by_row});
     CHECK(sums[1] == 4);

@@ -477,6 +477,7 @@ bp_status call_reductions(void) {
         status = status == BP_OK
                      ? release(bp_reduce_explain(&explanation, NULL, BP_REDUCE_SUM, x, 0, NULL, 0, y), &explanation)
                      : status;
+        status = status == BP_OK ? bp_variance_run(NULL, BP_VAR, x, 0, NULL, 1, 0, y) : status;
         status = status == BP_OK ? bp_softmax_run(NULL, BP_SOFTMAX, x, 0, &out.tensor) : status;
         status = status == BP_OK ? bp_softmax_backward_run(NULL, BP_SOFTMAX, x, x, 0, &out.tensor) : status;
         status = status == BP_OK ? bp_softmax_plan(&plan, NULL, BP_SOFTMAX, x, 0, &out.tensor) : status;
