@@ -21,7 +21,8 @@ _backplane_operations="matmul gemm fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rff
     adaptive_avg_pool1d_input adaptive_avg_pool2d_input adaptive_avg_pool3d_input batch_norm batch_norm_training batch_norm_gradients
     layer_norm rms_norm group_norm layer_norm_gradients rms_norm_gradients group_norm_gradients sdpa sdpa_gradients rnn lstm gru
     lstm_training gru_training rnn_gradients lstm_gradients gru_gradients unary binary where take gather concat reduce var std softmax
-    log_softmax softmax_input log_softmax_input random_uniform random_normal random_bits cumsum vector_norm vecdot multi_dot matrix_power"
+    log_softmax softmax_input log_softmax_input random_uniform random_normal random_bits cumsum pad roll flip vector_norm vecdot multi_dot
+    matrix_power"
 _backplane_options() {
     case $1 in
         list) echo "--all --backends --devices --device --record --probe --json" ;;
@@ -33,31 +34,32 @@ _backplane_options() {
             --minimize --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size
             --padding --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
             --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --to --row-dims
-            --correction --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode
-            --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+            --correction --before --after --value --shifts --exclusive --offset --upper --right --adjoint --unitriangular
+            --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         eval) echo "--output --set --explain --device --bf16 --alpha --beta --trans-a --trans-b --conj-a --conj-b --strategy --minimize
             --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size --padding
             --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
             --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --to --row-dims
-            --correction --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode
-            --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+            --correction --before --after --value --shifts --exclusive --offset --upper --right --adjoint --unitriangular
+            --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         compare) echo "--repeat --set --bf16 --json --alpha --beta --trans-a --trans-b --conj-a --conj-b --strategy --minimize
             --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size --padding
             --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
             --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --to --row-dims
-            --correction --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode
-            --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+            --correction --before --after --value --shifts --exclusive --offset --upper --right --adjoint --unitriangular
+            --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         bench) echo "--sizes --dtype --threads --libraries --seconds --shapes --html --set --json --alpha --beta --trans-a --trans-b
             --conj-a --conj-b --strategy --minimize --memory-limit --trials --work --seed --contraction-path --n --s --dim
             --norm --stride --size --padding --padding-end --dilation --groups --output-padding --activation --relu --kernel
             --output-size --ceil --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection
-            --kind --to --row-dims --correction --exclusive --offset --upper --right --adjoint --unitriangular --hermitian
-            --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+            --kind --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper --right --adjoint
+            --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         tune) echo "--from --machine --seconds --show --clear --export --import --set --json --alpha --beta --trans-a --trans-b --conj-a
             --conj-b --lda --ldb --ldc --n --s --dim --norm --stride --size --padding --padding-end --dilation --groups
             --output-padding --activation --relu --kernel --output-size --ceil --exclude-padding --eps --divisor --causal --gqa
-            --scale --dropout --reverse --projection --kind --to --row-dims --correction --exclusive --offset --upper --right
-            --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+            --scale --dropout --reverse --projection --kind --to --row-dims --correction --before --after --value --shifts
+            --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond
+            --rtol --atol --ord --keepdim --power" ;;
         einsum-path) echo "--sizes --shapes --strategy --minimize --memory-limit --trials --work --seed --contraction-path --seconds --dtype
             --json" ;;
         launch) echo "--set --library --threads --deterministic --only --exclude --observe --profile --explain --output --trace --tune

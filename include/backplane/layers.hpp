@@ -134,6 +134,19 @@ BACKPLANE_OPERATION(softmax_backward,
                     (kind, output.get(), output_gradient.get(), axis, input_gradient.get()),
                     (kind, output, output_gradient, axis, input_gradient))
 
+/* Padding, flips and rolls: see pad.h. */
+BACKPLANE_OPERATION(pad,
+                    (bp_pad_mode mode, const const_view &input, int ndim, const std::int64_t *before,
+                     const std::int64_t *after, double value, const view &output),
+                    (mode, input.get(), ndim, before, after, value, output.get()),
+                    (mode, input, ndim, before, after, value, output))
+BACKPLANE_OPERATION(flip, (const const_view &input, int axis_count, const int *axes, const view &output),
+                    (input.get(), axis_count, axes, output.get()), (input, axis_count, axes, output))
+BACKPLANE_OPERATION(roll,
+                    (const const_view &input, int axis_count, const int *axes, const std::int64_t *shifts,
+                     const view &output),
+                    (input.get(), axis_count, axes, shifts, output.get()), (input, axis_count, axes, shifts, output))
+
 #undef BACKPLANE_OPERATION
 
 } // namespace backplane

@@ -46,6 +46,7 @@ NAMES = {
     "rnn": ("nn.functional.lstm", "lstm"), "rnn_backward": ("nn.grad.lstm_gradients", "lstm_gradients"),
     "unary": ("elementwise.exp", "unary"), "binary": ("elementwise.add", "binary"), "take": ("elementwise.take", "take"),
     "gather": ("elementwise.take_along_axis", "gather"), "reduce": ("reduce.sum", "reduce"), "variance": ("reduce.var", "var"),
+    "pad": ("nn.functional.pad", "pad"), "flip": ("elementwise.flip", "flip"), "roll": ("elementwise.roll", "roll"),
     "softmax": ("nn.functional.softmax", "softmax"), "softmax_backward": ("nn.grad.softmax_input", "softmax_input"),
     "layer_norm": ("nn.functional.layer_norm", "layer_norm"),
     "layer_norm_backward": ("nn.grad.layer_norm_gradients", "layer_norm_gradients"),

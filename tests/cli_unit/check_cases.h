@@ -139,6 +139,10 @@ static const char *const cases[][WORDS] = {
     {"reduce", "30x3x2", "--kind", "argmin", "--dim", "0,2"},
     {"reduce", "30x3x2", "--kind", "any", "--dim", "0,2"},
     {"reduce", "3x40", "--kind", "all", "--dim", "1"},
+    {"pad", "3x4x5", "--before", "1,2", "--after", "0,1", "--mode", "reflect"},
+    {"pad", "3x4", "--after", "2", "--value", "1.5"},
+    {"flip", "3x4x5", "--dim", "0,-1"},
+    {"roll", "3x4x5", "--dim", "0,2", "--shifts", "1,-7"},
     {"cumsum", "3x4x5"},
     {"cumsum", "3x4x5", "--dim", "-1", "--exclusive"},
     {"cumsum", "3x40x5", "--dim", "1", "--reverse"},
@@ -193,6 +197,9 @@ static const char *const whole_cases[][WORDS] = {
     {"reduce", "30x3x2", "--kind", "argmin", "--dim", "0,2"},
     {"reduce", "30x3x2", "--kind", "any", "--dim", "0,2"},
     {"reduce", "3x40", "--kind", "all", "--dim", "1"},
+    {"pad", "3x4x5", "--before", "1,2", "--after", "0,-1", "--value", "7"},
+    {"flip", "3x4"},
+    {"roll", "3x4", "--dim", "1", "--shifts", "1"},
     {"random_bits", "7x9", "--seed", "7"},
 };
 

@@ -444,6 +444,23 @@ static void random_numbers(void **state) {
     compare("random", run_random);
 }
 
+RUN(run_pad, bp_pad_run(transfers_options, BP_PAD_REFLECT, t(0), 2, (int64_t[]){2, -1}, (int64_t[]){0, 3}, 0, t(1)))
+RUN(run_roll, bp_roll_run(transfers_options, t(0), 1, (int[]){0}, (int64_t[]){3}, t(1)))
+RUN(run_flip, bp_flip_run(transfers_options, t(0), 1, (int[]){1}, t(1)))
+
+static void padding(void **state) {
+    (void)state;
+    add(BP_F32, true, SHAPE(3, 5, 7));
+    add(BP_F32, true, SHAPE(3, 7, 9));
+    compare("pad", run_pad);
+    add(BP_I64, true, SHAPE(5, 7));
+    add(BP_I64, false, SHAPE(5, 7));
+    compare("roll", run_roll);
+    add(BP_BOOL, false, SHAPE(5, 7));
+    add(BP_BOOL, true, SHAPE(5, 7));
+    compare("flip", run_flip);
+}
+
 static bp_status run_cumsum(void) {
     const bp_cumsum_call call = {.struct_size = sizeof call, .axis = 1, .input = t(0), .output = t(1)};
     return bp_cumsum_run(transfers_options, &call);
@@ -460,9 +477,9 @@ static void cumulative_sums(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(elementwise),    TEST(reductions), TEST(pooling),          TEST(convolutions),
-        TEST(normalization),  TEST(attentions), TEST(recurrent_layers), TEST(transforms),
-        TEST(linear_algebra), TEST(products),   TEST(random_numbers),   TEST(cumulative_sums),
+        TEST(elementwise),    TEST(reductions),       TEST(pooling),    TEST(convolutions),   TEST(normalization),
+        TEST(attentions),     TEST(recurrent_layers), TEST(transforms), TEST(linear_algebra), TEST(products),
+        TEST(random_numbers), TEST(cumulative_sums),  TEST(padding),
     };
     return cmocka_run_group_tests(tests, transfers_start, transfers_stop);
 }

@@ -235,6 +235,39 @@ static void softmax(void **state) {
     check(&n, x, 3);
 }
 
+static void padding(void **state) {
+    static const int64_t before[] = {1, -1}, after[] = {0, 2}, shifts[] = {-1, 5};
+    static const int axes[] = {1, -2};
+    const DLTensor *x[] = {TENSOR(in[0], BP_F64, 2, 3, 4), TENSOR(out, BP_F64, 2, 4, 5)};
+    const DLTensor *moved[] = {x[0], TENSOR(out, BP_F64, 2, 3, 4)};
+    named_call n;
+    (void)state;
+    named_begin(&n, "pad");
+    named_int(&n, "mode", BP_PAD_REFLECT);
+    named_int(&n, "ndim", 2);
+    named_pointer(&n, "before", before);
+    named_pointer(&n, "after", after);
+    named_operands(&n, x);
+    clear();
+    assert_int_equal(bp_pad_run(NULL, BP_PAD_REFLECT, x[0], 2, before, after, 0, written(x[1])), BP_OK);
+    check(&n, x, 2);
+    named_begin(&n, "flip");
+    named_int(&n, "axis_count", 1);
+    named_pointer(&n, "axes", axes);
+    named_operands(&n, moved);
+    clear();
+    assert_int_equal(bp_flip_run(NULL, moved[0], 1, axes, written(moved[1])), BP_OK);
+    check(&n, moved, 2);
+    named_begin(&n, "roll");
+    named_int(&n, "axis_count", 2);
+    named_pointer(&n, "axes", axes);
+    named_pointer(&n, "shifts", shifts);
+    named_operands(&n, moved);
+    clear();
+    assert_int_equal(bp_roll_run(NULL, moved[0], 2, axes, shifts, written(moved[1])), BP_OK);
+    check(&n, moved, 2);
+}
+
 /* ---- Transforms ---- */
 
 static void transforms(void **state) {
@@ -460,6 +493,7 @@ int main(void) {
         cmocka_unit_test(tensors_one_after_another),
         cmocka_unit_test(reductions),
         cmocka_unit_test(softmax),
+        cmocka_unit_test(padding),
         cmocka_unit_test(transforms),
         cmocka_unit_test(frequencies_and_shifts),
         cmocka_unit_test(linear_algebra),

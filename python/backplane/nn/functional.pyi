@@ -10,7 +10,7 @@ from .._types import (
 __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
     "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "conv1d", "conv2d", "conv3d", "conv_transpose1d",
     "conv_transpose2d", "conv_transpose3d", "embedding", "gelu", "group_norm", "gru", "hardswish", "instance_norm", "layer_norm",
-    "linear", "log_softmax", "lstm", "max_pool1d", "max_pool2d", "max_pool3d", "relu", "rms_norm", "rnn_relu", "rnn_tanh",
+    "linear", "log_softmax", "lstm", "max_pool1d", "max_pool2d", "max_pool3d", "pad", "relu", "rms_norm", "rnn_relu", "rnn_tanh",
     "scaled_dot_product_attention", "sigmoid", "silu", "softmax", "tanh"]
 
 @overload
@@ -1024,6 +1024,22 @@ def max_pool3d(input: Nested, kernel_size: Numbers, stride: Optional[Numbers] = 
 def max_pool3d(input: Operand, kernel_size: Numbers, stride: Optional[Numbers] = None, padding: Numbers = 0, dilation: Numbers = 1,
     ceil_mode: bool = False, return_indices: bool = False, *, out: Written,
     settings: SettingsArgument = None) -> Union[Written, Tuple[Written, Array]]: ...
+
+@overload
+def pad(input: NDArray[Any], pad: Sequence[int], mode: Literal['constant', 'reflect', 'replicate', 'circular'] = 'constant',
+    value: Optional[float] = None, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
+@overload
+def pad(input: Same, pad: Sequence[int], mode: Literal['constant', 'reflect', 'replicate', 'circular'] = 'constant',
+    value: Optional[float] = None, *, out: None = None, settings: SettingsArgument = None) -> Same: ...
+@overload
+def pad(input: Buffer, pad: Sequence[int], mode: Literal['constant', 'reflect', 'replicate', 'circular'] = 'constant',
+    value: Optional[float] = None, *, out: None = None, settings: SettingsArgument = None) -> Tensor: ...
+@overload
+def pad(input: Nested, pad: Sequence[int], mode: Literal['constant', 'reflect', 'replicate', 'circular'] = 'constant',
+    value: Optional[float] = None, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
+@overload
+def pad(input: Operand, pad: Sequence[int], mode: Literal['constant', 'reflect', 'replicate', 'circular'] = 'constant',
+    value: Optional[float] = None, *, out: Written, settings: SettingsArgument = None) -> Written: ...
 
 @overload
 def relu(input: NDArray[Any], inplace: bool = False, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
