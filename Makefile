@@ -83,6 +83,9 @@ gpu-check: programs ## check on an NVIDIA GPU what the code assumes of it, in a 
 numpy-tests: programs ## run NumPy's own tests of numpy.linalg and numpy.fft on Backplane
 	@XDG_CONFIG_HOME="$(CURDIR)/build/numpy-tests" .venv/bin/python -B tools/numpy_tests.py
 
+torch-tests: programs ## install PyTorch into build/torch-tests (some gigabytes), and run the Python tests that need it, with the backend of torch.compile
+	@tools/torch_tests.sh
+
 netlib-tests: programs ## run netlib's testers of BLAS and LAPACK on the drop-in libraries and on those behind them; takes an hour, and resumes. PART, TYPE, LIBRARY and WAY choose; AGAIN=1 forgets results
 	@tools/need.sh netlib-tests :libblas-test :liblapack-test
 	@.venv/bin/python -B tools/netlib_tests.py --part "$(PART)" --type "$(TYPE)" --library "$(LIBRARY)" --way "$(WAY)" $(if $(AGAIN),--again)

@@ -59,6 +59,7 @@ from ._dtypes import (
     uint64,
 )
 from ._einsum import PathReport, Step, einsum_path
+from ._graph import Graph
 from ._gradients import (
     enable_grad,
     inference_mode,
@@ -106,6 +107,7 @@ __all__ = [
     "Device",
     "Error",
     "Explanation",
+    "Graph",
     "Library",
     "MemoryInfo",
     "Options",

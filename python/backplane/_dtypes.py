@@ -87,6 +87,8 @@ _NAMES = {
     "u64": "uint64",
     "bool": "bool",
 }
+SHORT_NAMES = {long: short for short, long in _NAMES.items()}
+"""The library's names of element types, by the names of NumPy and torch."""
 _OBJECTS: Dict[str, dtype] = {name: str.__new__(dtype, name) for name in _NAMES}
 
 float16 = half = _OBJECTS["f16"]

@@ -328,6 +328,9 @@ void core_operands_begin(core_operands *of); /* makes one that holds nothing; mo
 
 /* Reads the arrays of a tuple from index `first` on. On failure the exception is set, and what was read is held. */
 bool core_operands_read(core_state *state, core_operands *of, PyObject *arrays, Py_ssize_t first, unsigned access);
+/* As above from index 0 on, with their names for messages. */
+bool core_operands_read_named(core_state *state, core_operands *of, PyObject *arrays, const char *const *names,
+                              unsigned access);
 const operand *core_operands_like(const core_operands *of); /* one that decides the result's type; else the last */
 void core_operands_release(core_operands *of);
 
@@ -377,6 +380,10 @@ int core_add_tensor(PyObject *module, core_state *state);
 PyObject *core_tensor(core_state *state, DLManagedTensorVersioned *memory);
 bool core_tensor_read(operand *to,
                       PyObject *tensor); /* borrows the memory of a Tensor on a device; false on the host */
+
+/* ---- graph.c ---- */
+
+int core_add_graph(PyObject *module);
 
 /* ---- matmul.c ---- */
 

@@ -157,7 +157,8 @@ static int start_module(PyObject *module) {
         return -1;
     }
     if (core_add_errors(module, state) != 0 || core_add_settings(module, state) != 0 ||
-        core_add_scopes(module, state) != 0 || core_add_tensor(module, state) != 0) {
+        core_add_scopes(module, state) != 0 || core_add_tensor(module, state) != 0 ||
+        core_add_graph(module) != 0) {
         return -1;
     }
     core_collect_warnings();

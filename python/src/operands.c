@@ -34,6 +34,22 @@ static bool read_one(core_state *state, core_operands *of, PyObject *array, unsi
     return core_operand(state, to, array, name, access);
 }
 
+bool core_operands_read_named(core_state *state, core_operands *of, PyObject *arrays, const char *const *names,
+                              unsigned access) {
+    const Py_ssize_t count = PyTuple_Size(arrays);
+    if (!allocate_operands(of, count)) {
+        return false;
+    }
+    for (; of->count < count; of->count++) {
+        operand *to = &of->list[of->count];
+        if (!core_operand(state, to, PyTuple_GetItem(arrays, of->count), names[of->count], access)) {
+            return false;
+        }
+        of->tensors[of->count] = &to->tensor;
+    }
+    return true;
+}
+
 bool core_operands_read(core_state *state, core_operands *of, PyObject *arrays, Py_ssize_t first, unsigned access) {
     const Py_ssize_t count = PyTuple_Size(arrays) - first;
     if (!allocate_operands(of, count)) {

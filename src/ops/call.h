@@ -36,6 +36,10 @@
 #define BP__WORD_AFTER(number, name, text) "," text
 #define BP__WORDS(map) &("" map(BP__WORD_AFTER))[1]
 
+/* The names of element types: the number 0, for none, has no name. */
+#define BP__DTYPE_AFTER(number, name, text, code, bits) "," text
+#define BP__DTYPES "" BP_DTYPE_MAP(BP__DTYPE_AFTER)
+
 /* A tensor of a pass. */
 typedef struct bp__call_operand {
     bp_call_operand info;

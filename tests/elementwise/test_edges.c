@@ -368,6 +368,55 @@ static void plans_run_and_are_described(void **state) {
     assert_status(bp_gather_explain(&explanation, NULL, &a.tensor, &indices.tensor, 0, &rows.tensor), BP_E_SHAPE);
 }
 
+/* Writes a field of a call that has no struct of its own. */
+static void set_field(const bp_call *call, void *arguments, const char *name, const void *value, size_t size) {
+    const bp_call_field *field;
+    for (int i = 0; (field = bp_call_field_at(call, i)) != NULL; i++) {
+        if (strcmp(field->name, name) == 0) {
+            memcpy((char *)arguments + field->offset, value, size);
+            return;
+        }
+    }
+    fail_msg("no field %s", name);
+}
+
+/* A copy has the type that its call gives, before there is an output, and no output of another type. */
+static void copies_have_the_type_that_is_given(void **state) {
+    (void)state;
+    const bp_call *call = bp_call_named("unary");
+    int64_t arguments[16] = {0};
+    float x[3] = {1.5f, -2, 3};
+    double y[3] = {0};
+    bp_view in, out, wrong;
+    const DLTensor *input = &in.tensor, *output = &out.tensor, *other = &wrong.tensor;
+    const int f64 = BP_F64, none = BP_DTYPE_NONE, unknown = BP_BOOL + 1, exp = BP_UNARY_EXP;
+    bp_dtype dtype;
+    int ndim;
+    int64_t shape[BP_MAX_NDIM];
+    assert_true(bp_call_get_info(call)->size <= sizeof arguments);
+    view_of(&in, x, BP_F32, 1, I64(3), NULL);
+    view_of(&out, y, BP_F64, 1, I64(3), NULL);
+    view_of(&wrong, y, BP_I32, 1, I64(3), NULL);
+    memcpy(arguments, &bp_call_get_info(call)->size, sizeof(size_t));
+    set_field(call, arguments, "input", &input, sizeof input);
+    assert_status(bp_call_shape(call, arguments, 1, &dtype, &ndim, shape), BP_OK);
+    assert_int_equal(dtype, BP_F32);
+    set_field(call, arguments, "dtype", &f64, sizeof f64);
+    assert_status(bp_call_shape(call, arguments, 1, &dtype, &ndim, shape), BP_OK);
+    assert_int_equal(dtype, BP_F64);
+    set_field(call, arguments, "output", &output, sizeof output);
+    assert_status(bp_call_run(NULL, call, arguments), BP_OK);
+    assert_true(y[0] == 1.5 && y[1] == -2 && y[2] == 3);
+    set_field(call, arguments, "output", &other, sizeof other);
+    assert_refused(bp_call_run(NULL, call, arguments), BP_E_DTYPE, "output is i32; dtype is f64");
+    set_field(call, arguments, "kind", &exp, sizeof exp);
+    assert_refused(bp_call_run(NULL, call, arguments), BP_E_ARGUMENT, "only copy");
+    set_field(call, arguments, "dtype", &unknown, sizeof unknown);
+    assert_refused(bp_call_run(NULL, call, arguments), BP_E_ARGUMENT, "dtype 16");
+    set_field(call, arguments, "dtype", &none, sizeof none);
+    assert_refused(bp_call_run(NULL, call, arguments), BP_E_DTYPE, "output is i32");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_output_may_be_an_input),
@@ -380,6 +429,7 @@ int main(void) {
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(threads_do_not_change_bits),
         cmocka_unit_test(plans_run_and_are_described),
+        cmocka_unit_test(copies_have_the_type_that_is_given),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

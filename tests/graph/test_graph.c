@@ -230,6 +230,9 @@ static void test_refusals(void **state) {
     FAILS(bp_graph_call(graph, "liner", NULL, 1, &x, 1, out), BP_E_ARGUMENT, "'linear'");
     FAILS(bp_graph_call(graph, "unary", "kind=rel", 1, &x, 1, out), BP_E_ARGUMENT,
           "node 0 (unary): kind must be one of");
+    FAILS(bp_graph_call(graph, "unary", "dtype=c64", 1, &x, 1, out), BP_E_DTYPE, "output is c64");
+    FAILS(bp_graph_call(graph, "unary", "kind=exp, dtype=f64", 1, &x, 1, out), BP_E_ARGUMENT, "only copy");
+    FAILS(bp_graph_call(graph, "unary", "dtype=f80", 1, &x, 1, out), BP_E_ARGUMENT, "dtype must be one of");
     FAILS(bp_graph_call(graph, "unary", "sort=relu", 1, &x, 1, out), BP_E_ARGUMENT, "no field \"sort\"");
     FAILS(bp_graph_call(graph, "unary", "kind", 1, &x, 1, out), BP_E_ARGUMENT, "name=value");
     FAILS(bp_graph_call(graph, "unary", "kind=relu relu", 1, &x, 1, out), BP_E_ARGUMENT, "behind a value");

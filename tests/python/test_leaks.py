@@ -64,8 +64,23 @@ def quick_forms():
     bp.elementwise.add(A, 1)
 
 
+def graph_of_two():
+    graph = bp.Graph()
+    product = graph.call("matmul", graph.input("x", "f32", (3, 4)), graph.constant("b", B, borrow=True))
+    graph.output("y", product)
+    graph.output("z", graph.reshape(product, (-1,)))
+    graph.finish()
+    return graph
+
+
+GRAPH = graph_of_two()
 JOBS = {
     "quick forms": quick_forms,
+    "graph": lambda: GRAPH(A),
+    "graph out": lambda: GRAPH(A, out=(OUT, None), settings=OPTIONS),
+    "graph wrong out": lambda: expect(ValueError, GRAPH, A, out=(None, OUT)),
+    "graph wrong type": lambda: expect(TypeError, GRAPH, SQUARE),
+    "graph refused": lambda: expect(ValueError, bp.Graph().constant, "no name", A, borrow=True),
     "matmul": lambda: bp.matmul(A, B),
     "out": lambda: bp.matmul(A, B, out=OUT, settings=OPTIONS),
     "gemm": lambda: bp.gemm(A, B, OUT, alpha=2.0, settings={"num_threads": 1}),
@@ -127,6 +142,7 @@ SLOW = {"nearest names": lambda: expect(AttributeError, getattr, bp.settings, "n
         "prefer": lambda: expect(RuntimeError, bp.backends.cuda.preferred_linalg_library, "nowhere"), "explain einsum": lambda: bp.explain(bp.einsum, "ij,jk,kl->il", A, B, B.T), "explain inv": lambda: bp.explain(bp.linalg.inv, SQUARE),
         "check": lambda: bp.setting("blas.preferred").check("native"), "libraries": bp.libraries, "text": lambda: repr(TENSOR),
         "masked": lambda: expect(TypeError, bp.matmul, A, np.ma.array(B)),
+        "new graph": lambda: graph_of_two()(A), "parse": lambda: bp.Graph.parse(GRAPH.text()), "explain graph": lambda: GRAPH.explain(A),
         "too large": lambda: expect(ValueError, bp.einsum, "i,j", *[np.broadcast_to(np.ones(1), (1 << 40,))] * 2)}
 
 

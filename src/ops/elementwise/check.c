@@ -10,9 +10,10 @@
 /* A call with what its description tells. */
 typedef struct request {
     bp_op op;
-    uint32_t kind; /* UNARY, BINARY */
-    int axis;      /* TAKE, GATHER */
-    int count;     /* operands; the last one is the output */
+    uint32_t kind;  /* UNARY, BINARY */
+    bp_dtype dtype; /* UNARY: the type of the output, or BP_DTYPE_NONE */
+    int axis;       /* TAKE, GATHER */
+    int count;      /* operands; the last one is the output */
     const bp__pass *pass;
     const DLTensor *operand[BP_ELEMENTWISE_OPERANDS];
 } request;
@@ -32,6 +33,7 @@ static request read_request(const bp__call_request *given) {
     r.kind = r.op == BP_OP_UNARY    ? (uint32_t)((const bp__unary_arguments *)given->call)->kind
              : r.op == BP_OP_BINARY ? (uint32_t)((const bp__binary_arguments *)given->call)->kind
                                     : 0;
+    r.dtype = r.op == BP_OP_UNARY ? ((const bp__unary_arguments *)given->call)->dtype : BP_DTYPE_NONE;
     r.axis = r.op == BP_OP_TAKE || r.op == BP_OP_GATHER ? ((const bp__indexed_arguments *)given->call)->axis : 0;
     for (int i = 0; i < r.count; i++) {
         r.operand[i] = bp__call_tensor(given->call, &pass->operand[i]);
@@ -169,11 +171,20 @@ static bp_status check_kind(const request *r) {
     if ((r->op == BP_OP_UNARY && r->kind >= BP_UNARY_KINDS) || (r->op == BP_OP_BINARY && r->kind >= BP_BINARY_KINDS)) {
         return bp__fail(BP_E_ARGUMENT, "kind %" PRIu32 " is no value of its enumeration", r->kind);
     }
+    if ((unsigned)r->dtype > BP_BOOL) {
+        return bp__fail(BP_E_ARGUMENT, "dtype %u is no value of its enumeration", (unsigned)r->dtype);
+    }
+    if (r->dtype != BP_DTYPE_NONE && r->kind != BP_UNARY_COPY) {
+        return bp__fail(BP_E_ARGUMENT, "%s: dtype is %s; only copy takes it", kind_name(r), bp_dtype_name(r->dtype));
+    }
     return BP_OK;
 }
 
-static bp_status check_copy_types(const request *r) {
-    const bp_dtype from = dtype_of(r, 0), to = dtype_of(r, 1);
+static bp_status check_copy_types(const request *r, bp_dtype to) {
+    const bp_dtype from = dtype_of(r, 0);
+    if (r->dtype != BP_DTYPE_NONE && r->dtype != to) {
+        return bp__fail(BP_E_DTYPE, "copy: output is %s; dtype is %s", bp_dtype_name(to), bp_dtype_name(r->dtype));
+    }
     if (from == to || (converts(from) && converts(to))) {
         return BP_OK;
     }
@@ -187,7 +198,7 @@ static bp_status check_copy_types(const request *r) {
 static bp_status check_types(const request *r) {
     const bp_dtype first = dtype_of(r, first_of(r));
     if (r->op == BP_OP_UNARY && r->kind == BP_UNARY_COPY) {
-        return check_copy_types(r);
+        return check_copy_types(r, dtype_of(r, 1));
     }
     const bool takes = r->op == BP_OP_TAKE || r->op == BP_OP_GATHER;
     if (takes && dtype_of(r, 1) != BP_I32 && dtype_of(r, 1) != BP_I64) {
@@ -341,7 +352,7 @@ static bp_status make_frame(const request *r, frame *f, bp_elementwise_problem *
                                    : frame_broadcast(r, f);
 }
 
-/* A copy has the type of its output; where none is given, the type of the input. */
+/* A copy has the type that is given, else the type of its output; without either, the type of the input. */
 bp_status bp__elementwise_shape(const void *call, bp__call_result *result) {
     const bp__call_request given = {.call = call, .data_optional = true, .described = result->described};
     const request r = read_request(&given);
@@ -353,8 +364,11 @@ bp_status bp__elementwise_shape(const void *call, bp__call_result *result) {
         BP__TRY(bp__tensor_check(r.operand[i], name_of(&r, i), true));
     }
     BP__TRY(make_frame(&r, &f, &p));
+    if (r.dtype != BP_DTYPE_NONE) {
+        BP__TRY(check_copy_types(&r, r.dtype));
+    }
     const bool copies = r.op == BP_OP_UNARY && r.kind == BP_UNARY_COPY && output;
-    result->dtype = copies ? bp_dtype_from_dlpack(output->dtype) : result_type(&r);
+    result->dtype = r.dtype != BP_DTYPE_NONE ? r.dtype : copies ? bp_dtype_from_dlpack(output->dtype) : result_type(&r);
     result->ndim = f.ndim;
     memcpy(result->shape, f.size, (size_t)f.ndim * sizeof *f.size);
     return BP_OK;

@@ -23,7 +23,7 @@ DESCRIBED(gather, GATHER, bp__indexed_arguments, 0, "elements along an axis, by 
 /* ---- Copies that concat prepares ---- */
 
 bp_status bp__copy_prepare(const DLTensor *input, const DLTensor *output, bp_plan **plan) {
-    const bp__unary_arguments call = {sizeof call, BP_UNARY_COPY, input, output};
+    const bp__unary_arguments call = {sizeof call, BP_UNARY_COPY, input, output, BP_DTYPE_NONE};
     const bp__call_request request = {.call = &call, .described = &bp__unary_call};
     bp__operation operation;
     bp_problem problem;
@@ -41,7 +41,7 @@ bp_status bp__copy_prepare(const DLTensor *input, const DLTensor *output, bp_pla
 }
 
 bp_status bp__copy_run_prepared(const DLTensor *input, const DLTensor *output, const bp_plan *plan) {
-    const bp__unary_arguments call = {sizeof call, BP_UNARY_COPY, input, output};
+    const bp__unary_arguments call = {sizeof call, BP_UNARY_COPY, input, output, BP_DTYPE_NONE};
     bp__operation operation;
     bp__call_describe(&bp__unary_call, &operation, &call);
     return bp__operation_run(&operation, plan);
@@ -50,7 +50,7 @@ bp_status bp__copy_run_prepared(const DLTensor *input, const DLTensor *output, c
 /* ---- Functions ---- */
 
 BP__DEFINE_OF_ARGUMENTS(unary, bp__unary_arguments, (bp_unary_kind kind, const DLTensor *input), output, kind, input,
-                        output)
+                        output, BP_DTYPE_NONE)
 BP__DEFINE_OF_ARGUMENTS(binary, bp__binary_arguments, (bp_binary_kind kind, const DLTensor *a, const DLTensor *b),
                         output, kind, a, b, output)
 BP__DEFINE_OF_ARGUMENTS(where, bp__where_arguments, (const DLTensor *condition, const DLTensor *a, const DLTensor *b),

@@ -1,0 +1,92 @@
+"""A compiled function that torch runs in part: neighbouring operations that Backplane takes are one graph each."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Mapping, Sequence
+
+import torch
+from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
+from torch.fx.passes.operator_support import OperatorSupportBase
+
+from .._products import Explanation
+from ._program import Program
+
+
+class _Supported(OperatorSupportBase):  # type: ignore[misc]
+    def __init__(self, refused: Dict[torch.fx.Node, str]) -> None:
+        self._refused = refused
+
+    def is_node_supported(self, submodules: Mapping[str, torch.nn.Module], node: torch.fx.Node) -> bool:
+        return node.op == "call_function" and node not in self._refused and isinstance(node.meta.get("val"), torch.Tensor)
+
+
+class _Part:
+    """A graph in the place of a module of torch.fx, which returns one tensor or a tuple."""
+
+    def __init__(self, program: Program, single: bool) -> None:
+        self.program = program
+        self._single = single
+        self.recorded: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        if self.recorded is not None:
+            self.recorded.extend(self.program.explanations(arguments))
+        made = self.program(*arguments)
+        return made[0] if self._single else tuple(made)
+
+
+class Mixture:
+    """What torch calls in place of the function."""
+
+    def __init__(
+        self,
+        fx: torch.fx.GraphModule,
+        examples: Sequence[Any],
+        constants: Sequence[int],
+        frozen: bool,
+        held: Sequence[torch.Tensor],
+        refused: Dict[torch.fx.Node, str],
+    ) -> None:
+        self._held = tuple(held)
+        holders = [node for node in fx.graph.nodes if node.op == "placeholder"]
+        fixed = {holders[i].name for i in constants}
+        partitioner = CapabilityBasedPartitioner(fx, _Supported(refused), allows_single_node_partition=True)
+        self._fx = partitioner.fuse_partitions(partitioner.propose_partitions())
+        self._parts: List[_Part] = []
+        for node in list(self._fx.graph.nodes):
+            if node.op == "call_module":
+                self._replace(node, fixed, frozen)
+        del examples
+
+    def _replace(self, node: torch.fx.Node, fixed: Any, frozen: bool) -> None:
+        inner = getattr(self._fx, node.target)
+        results = inner.graph.find_nodes(op="output")[0].args[0]
+        if not isinstance(results, (tuple, list)):  # programs return lists
+            inner.graph.find_nodes(op="output")[0].args = ((results,),)
+        given = [one.meta["val"] for one in node.args]
+        constants = [i for i, one in enumerate(node.args) if one.name in fixed]
+        part = _Part(Program(inner, given, constants, frozen), not isinstance(results, (tuple, list)))
+        delattr(self._fx, node.target)
+        object.__setattr__(self._fx, node.target, part)
+        self._parts.append(part)
+
+    @property
+    def graph_count(self) -> int:
+        """The number of parts that Backplane runs."""
+        return len(self._parts)
+
+    def explanations(self, given: Sequence[Any]) -> List[Explanation]:
+        """Explains the graphs of a call with these arguments, which it runs."""
+        found: List[Explanation] = []
+        for part in self._parts:
+            part.recorded = found
+        try:
+            self(*given)
+        finally:
+            for part in self._parts:
+                part.recorded = None
+        return found
+
+    def __call__(self, *given: Any) -> Any:
+        with torch.no_grad():
+            return self._fx(*self._held, *given)
