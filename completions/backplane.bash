@@ -20,8 +20,9 @@ _backplane_operations="matmul gemm fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rff
     avg_pool1d_input avg_pool2d_input avg_pool3d_input adaptive_max_pool1d_input adaptive_max_pool2d_input adaptive_max_pool3d_input
     adaptive_avg_pool1d_input adaptive_avg_pool2d_input adaptive_avg_pool3d_input batch_norm batch_norm_training batch_norm_gradients
     layer_norm rms_norm group_norm layer_norm_gradients rms_norm_gradients group_norm_gradients sdpa sdpa_gradients rnn lstm gru
-    lstm_training gru_training rnn_gradients lstm_gradients gru_gradients unary binary where take gather concat reduce softmax log_softmax
-    softmax_input log_softmax_input random_uniform random_normal random_bits cumsum vector_norm vecdot multi_dot matrix_power"
+    lstm_training gru_training rnn_gradients lstm_gradients gru_gradients unary binary where take gather concat reduce var std softmax
+    log_softmax softmax_input log_softmax_input random_uniform random_normal random_bits cumsum pad roll flip vector_norm vecdot multi_dot
+    matrix_power"
 _backplane_options() {
     case $1 in
         list) echo "--all --backends --devices --device --record --probe --json" ;;
@@ -33,32 +34,33 @@ _backplane_options() {
             --minimize --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size
             --padding --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
             --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --first --second
-            --to --row-dims --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode
-            --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+            --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper --right --adjoint
+            --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         eval) echo "--output --set --explain --device --bf16 --alpha --beta --trans-a --trans-b --conj-a --conj-b --strategy --minimize
             --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size --padding
             --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
             --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --first --second
-            --to --row-dims --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode
-            --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+            --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper --right --adjoint
+            --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         compare) echo "--repeat --set --bf16 --json --alpha --beta --trans-a --trans-b --conj-a --conj-b --strategy --minimize
             --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size --padding
             --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
             --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --first --second
-            --to --row-dims --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode
-            --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+            --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper --right --adjoint
+            --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         bench) echo "--sizes --dtype --threads --libraries --seconds --shapes --html --set --json --alpha --beta --trans-a --trans-b
             --conj-a --conj-b --strategy --minimize --memory-limit --trials --work --seed --contraction-path --n --s --dim
             --norm --stride --size --padding --padding-end --dilation --groups --output-padding --activation --relu --kernel
             --output-size --ceil --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection
-            --kind --first --second --to --row-dims --exclusive --offset --upper --right --adjoint --unitriangular --hermitian
-            --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+            --kind --first --second --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper
+            --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim
+            --power" ;;
         tune) echo "--from --machine --seconds --show --clear --export --import --set --json --alpha --beta --trans-a --trans-b --conj-a
             --conj-b --lda --ldb --ldc --n --s --dim --norm --stride --size --padding --padding-end --dilation --groups
             --output-padding --activation --relu --kernel --output-size --ceil --exclude-padding --eps --divisor --causal --gqa
-            --scale --dropout --reverse --projection --kind --first --second --to --row-dims --exclusive --offset --upper
-            --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim
-            --power" ;;
+            --scale --dropout --reverse --projection --kind --first --second --to --row-dims --correction --before --after
+            --value --shifts --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode
+            --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         einsum-path) echo "--sizes --shapes --strategy --minimize --memory-limit --trials --work --seed --contraction-path --seconds --dtype
             --json" ;;
         launch) echo "--set --library --threads --deterministic --only --exclude --observe --profile --explain --output --trace --tune
@@ -75,7 +77,7 @@ _backplane_values() {
         --norm) echo "backward ortho forward" ;;
         --padding) echo "same valid" ;;
         --activation) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2 asin acos atan sinh cosh asinh acosh atanh log10 exp2 erfc hardsigmoid mish softsign logsigmoid selu tanhshrink" ;;
-        --kind) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2 asin acos atan sinh cosh asinh acosh atanh log10 exp2 erfc hardsigmoid mish softsign logsigmoid selu tanhshrink isnan isinf isfinite logical_not bitwise_invert leaky_relu elu celu clip softplus threshold hardshrink softshrink add subtract multiply divide maximum minimum equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor pow remainder fmod floor_divide atan2 bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift sum prod mean max min argmax argmin" ;;
+        --kind) echo "copy negative abs exp log sqrt tanh sigmoid relu gelu gelu_tanh silu hardswish floor ceil round trunc sign reciprocal rsqrt sin cos tan erf expm1 log1p log2 asin acos atan sinh cosh asinh acosh atanh log10 exp2 erfc hardsigmoid mish softsign logsigmoid selu tanhshrink isnan isinf isfinite logical_not bitwise_invert leaky_relu elu celu clip softplus threshold hardshrink softshrink add subtract multiply divide maximum minimum equal not_equal less less_equal greater greater_equal logical_and logical_or logical_xor pow remainder fmod floor_divide atan2 bitwise_and bitwise_or bitwise_xor bitwise_left_shift bitwise_right_shift sum prod mean max min argmax argmin any all" ;;
         --to) echo "f16 bf16 f32 f64 i8 u8 i32 i64 bool" ;;
         --dtype) echo "f16 bf16 f32 f64 c64 c128 i32 i64" ;;
         --strategy) echo "auto auto-hq optimal dp branch-all branch-2 branch-1 greedy random-greedy random-greedy-128 left-to-right" ;;

@@ -24,6 +24,7 @@
  *   elementwise.h functions of single elements, conversions, taking by indices, concatenation
  *   reduce.h    sums, means, extremes; softmax and its gradients
  *   cumsum.h    cumulative sums
+ *   pad.h       padding, flips and rolls
  *   random.h    random numbers
  *   einsum.h    einsum and its contraction paths
  *   calls.h     descriptions of the calls of operations, and functions that run any of them by name
@@ -59,6 +60,7 @@
 #include "backplane/elementwise.h"
 #include "backplane/reduce.h"
 #include "backplane/cumsum.h"
+#include "backplane/pad.h"
 #include "backplane/random.h"
 #include "backplane/fft.h"
 #include "backplane/einsum.h"

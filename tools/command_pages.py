@@ -25,7 +25,7 @@ VALUES = {
     "kind": UNARY + " isnan isinf isfinite logical_not bitwise_invert "
     "leaky_relu elu celu clip softplus threshold hardshrink softshrink add subtract multiply divide maximum minimum equal not_equal less less_equal "
     "greater greater_equal logical_and logical_or logical_xor pow remainder fmod floor_divide atan2 bitwise_and bitwise_or bitwise_xor "
-    "bitwise_left_shift bitwise_right_shift sum prod mean max min argmax argmin",
+    "bitwise_left_shift bitwise_right_shift sum prod mean max min argmax argmin any all",
     "to": "f16 bf16 f32 f64 i8 u8 i32 i64 bool",
     "dtype": "f16 bf16 f32 f64 c64 c128 i32 i64",
     "strategy": "auto auto-hq optimal dp branch-all branch-2 branch-1 greedy random-greedy random-greedy-128 left-to-right",

@@ -126,6 +126,11 @@ BACKPLANE_OPERATION(reduce,
                      const view &output),
                     (kind, input.get(), axis_count, axes, keep, output.get()),
                     (kind, input, axis_count, axes, keep, output))
+BACKPLANE_OPERATION(variance,
+                    (bp_variance_kind kind, const const_view &input, int axis_count, const int *axes, double correction,
+                     bool keep, const view &output),
+                    (kind, input.get(), axis_count, axes, correction, keep, output.get()),
+                    (kind, input, axis_count, axes, correction, keep, output))
 BACKPLANE_OPERATION(softmax, (bp_softmax_kind kind, const const_view &input, int axis, const view &output),
                     (kind, input.get(), axis, output.get()), (kind, input, axis, output))
 BACKPLANE_OPERATION(softmax_backward,
@@ -133,6 +138,19 @@ BACKPLANE_OPERATION(softmax_backward,
                      const view &input_gradient),
                     (kind, output.get(), output_gradient.get(), axis, input_gradient.get()),
                     (kind, output, output_gradient, axis, input_gradient))
+
+/* Padding, flips and rolls: see pad.h. */
+BACKPLANE_OPERATION(pad,
+                    (bp_pad_mode mode, const const_view &input, int ndim, const std::int64_t *before,
+                     const std::int64_t *after, double value, const view &output),
+                    (mode, input.get(), ndim, before, after, value, output.get()),
+                    (mode, input, ndim, before, after, value, output))
+BACKPLANE_OPERATION(flip, (const const_view &input, int axis_count, const int *axes, const view &output),
+                    (input.get(), axis_count, axes, output.get()), (input, axis_count, axes, output))
+BACKPLANE_OPERATION(roll,
+                    (const const_view &input, int axis_count, const int *axes, const std::int64_t *shifts,
+                     const view &output),
+                    (input.get(), axis_count, axes, shifts, output.get()), (input, axis_count, axes, shifts, output))
 
 #undef BACKPLANE_OPERATION
 

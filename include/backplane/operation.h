@@ -67,7 +67,11 @@ extern "C" {
     X(52, LDL_SOLVE, "ldl_solve", "LD,pivots,B", "X", linalg)                               \
     X(53, CUMSUM, "cumsum", "input", "output", cumsum)                                      \
     X(54, WHERE, "where", "condition,a,b", "output", elementwise)                           \
-    X(55, GRAPH, "graph", "inputs", "outputs", graph)
+    X(55, GRAPH, "graph", "inputs", "outputs", graph)                                       \
+    X(56, VARIANCE, "variance", "input", "output", reduce)                                  \
+    X(57, PAD, "pad", "input", "output", pad)                                               \
+    X(58, FLIP, "flip", "input", "output", pad)                                             \
+    X(59, ROLL, "roll", "input", "output", pad)
 /* clang-format on */
 
 /* The families. From a row follow the member of bp_problem.of, which is a bp_<family>_problem, the entry in
@@ -89,7 +93,8 @@ extern "C" {
     F(X, elementwise, ARGUMENTS, SETTINGS, 102, 114, 122, "functions of single elements", "functions of single elements, and of elements at indices", "native") \
     F(X, reduce, ARGUMENTS, SETTINGS, 103, 115, 123, "reductions, softmax", "reductions and softmax", "native") \
     F(X, random, STRUCT, SETTINGS, 104, 116, 124, "random numbers", "random numbers", "native")                 \
-    F(X, cumsum, STRUCT, SETTINGS, 125, 126, 127, "cumulative sums", "cumulative sums", "native")
+    F(X, cumsum, STRUCT, SETTINGS, 125, 126, 127, "cumulative sums", "cumulative sums", "native")                \
+    F(X, pad, ARGUMENTS, SETTINGS, 130, 131, 132, "padding, flips, rolls", "padding, flips and rolls", "native")
 /* clang-format on */
 
 typedef enum bp_op {

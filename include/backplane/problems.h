@@ -1,8 +1,9 @@
 /* problems.h - describes a call of each operation to providers: one struct for each family, the members of the union in
- * bp_problem (provider.h). */
+ * bp_problem (provider.h). problems_arrays.h has some of them. */
 #ifndef BACKPLANE_PROBLEMS_H
 #define BACKPLANE_PROBLEMS_H
 
+#include "backplane/problems_arrays.h"
 #include "backplane/tensor.h"
 
 #ifdef __cplusplus
@@ -481,76 +482,40 @@ typedef enum bp_reduce_kind {
     BP_REDUCE_MAX,
     BP_REDUCE_MIN,
     BP_REDUCE_ARGMAX,
-    BP_REDUCE_ARGMIN
+    BP_REDUCE_ARGMIN,
+    BP_REDUCE_ANY,
+    BP_REDUCE_ALL
 } bp_reduce_kind;
+
+typedef enum bp_variance_kind { BP_VAR, BP_STD } bp_variance_kind;
 
 typedef enum bp_softmax_kind { BP_SOFTMAX, BP_LOG_SOFTMAX } bp_softmax_kind;
 
 #define BP_MAX_REDUCE_NDIM 64
 
-/* Reductions and softmax, as reduce.h describes them. Operands: REDUCE {X, Y}; SOFTMAX {X, Y};
+/* Reductions and softmax, as reduce.h describes them. Operands: REDUCE and VARIANCE (since 5.2) {X, Y}; SOFTMAX {X, Y};
  * SOFTMAX_BACKWARD {X, Y, Z}: output, its gradient, and the gradient by the input, which is written.
  *
- * The first `kept_ndim` dimensions are the dimensions of the output of REDUCE, the others are reduced: for softmax that
- * is the axis. Strides are in elements; the strides of Y are 0 in the reduced dimensions of REDUCE. Dimensions of size
+ * The first `kept_ndim` dimensions are the dimensions of the output of REDUCE and VARIANCE, the others are reduced: for
+ * softmax that is the axis. Strides are in elements; the strides of Y are 0 in reduced dimensions. Dimensions of size
  * 1 are omitted; the others are sorted by decreasing magnitude of their stride in X, except the reduced ones of ARGMAX
  * and ARGMIN, whose row-major index is the result, and neighbours are merged if all strides allow. A size may be 0, of
  * reduced dimensions only. The written operand does not overlap itself, and overlaps no other, except in SOFTMAX with
  * `in_place`: then Y has the address and the strides of X.
  *
- * Types are F16, BF16, F32 and F64, for REDUCE also I32 and I64. `output` is the type of Y: the same, or I64 for
- * ARGMAX, ARGMIN, and sums and products of I32. Sums of F16, BF16 and F32 are rounded once. */
+ * Types are F16, BF16, F32 and F64, for REDUCE also I32 and I64, for ANY and ALL (since 5.2) also BOOL. `output` is the
+ * type of Y: the same, I64 for ARGMAX, ARGMIN, and sums and products of I32, or BOOL for ANY and ALL. Sums of F16, BF16
+ * and F32 are rounded once. */
 typedef struct bp_reduce_problem {
-    uint32_t kind;   /* a bp_reduce_kind or a bp_softmax_kind */
+    uint32_t kind;   /* a bp_reduce_kind, a bp_variance_kind or a bp_softmax_kind */
     uint32_t output; /* a bp_dtype */
     int32_t ndim, kept_ndim;
     uint8_t in_place;
     uint8_t reserved[7];
     int64_t size[BP_MAX_REDUCE_NDIM];
     int64_t x[BP_MAX_REDUCE_NDIM], y[BP_MAX_REDUCE_NDIM], z[BP_MAX_REDUCE_NDIM];
+    double correction; /* of VARIANCE, finite; otherwise 0 */
 } bp_reduce_problem;
-
-/* Random numbers; since 2.9. Kinds, and the numbers of an element: random.h. */
-typedef enum bp_random_kind {
-    BP_RANDOM_UNIFORM, /* from 0, exclusive of 1; floating types */
-    BP_RANDOM_NORMAL,  /* mean 0 and standard deviation 1; floating types */
-    BP_RANDOM_BITS,    /* all values of an integer type */
-    BP_RANDOM_KINDS
-} bp_random_kind;
-
-#define BP_MAX_RANDOM_NDIM 64
-
-/* Operands: {seed, output}. The seed is two numbers of 64 bits, {seed, offset}, in host memory on every device: a
- * provider reads them in enqueue(), so that a plan serves all seeds. Dimensions are in the order of the indices, the
- * last one varies fastest, merged where strides allow it; element i has the numbers of index i of this order. Strides
- * are in elements of the output, which has the problem's type and does not overlap itself. Sizes are not 0. */
-typedef struct bp_random_problem {
-    uint32_t kind; /* a bp_random_kind */
-    int32_t ndim;
-    int64_t total; /* product of the sizes */
-    int64_t size[BP_MAX_RANDOM_NDIM];
-    int64_t stride[BP_MAX_RANDOM_NDIM];
-} bp_random_problem;
-
-#define BP_MAX_CUMSUM_NDIM 63
-
-/* Cumulative sums along rows, as cumsum.h describes them. Operands: {X, Y}. The dimensions say which
- * row it is, sorted by decreasing magnitude of their stride in Y, except of size 1, and merged if all strides allow.
- * Strides are in elements, those along a row 0 if its length is 1; strides of X may be 0. Without elements, the length
- * is 0, and there are no dimensions; otherwise no size is 0. Y does not overlap itself. It may be X, with its type and
- * strides; otherwise it does not overlap X.
- *
- * Types are F16, BF16, F32, F64, I32 and I64. `output` is the type of Y: the same, or I64 for I32. */
-typedef struct bp_cumsum_problem {
-    uint32_t output; /* a bp_dtype */
-    int32_t ndim;
-    uint8_t exclusive, reverse;
-    uint8_t reserved[6];
-    int64_t length;         /* elements of a row */
-    int64_t x_axis, y_axis; /* strides along a row */
-    int64_t size[BP_MAX_CUMSUM_NDIM];
-    int64_t x[BP_MAX_CUMSUM_NDIM], y[BP_MAX_CUMSUM_NDIM];
-} bp_cumsum_problem;
 
 #ifdef __cplusplus
 }

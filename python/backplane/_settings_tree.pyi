@@ -36,6 +36,8 @@ class Root(Settings):
     @property
     def cumsum(self) -> Cumsum: ...
     @property
+    def pad(self) -> Pad: ...
+    @property
     def dispatch(self) -> Dispatch: ...
     calibration: Literal["off", "read", "auto"]
     @property
@@ -163,6 +165,11 @@ class Random(Settings):
     benchmark: Literal["inherit", "true", "false"]
 
 class Cumsum(Settings):
+    preferred: str
+    enabled: str
+    benchmark: Literal["inherit", "true", "false"]
+
+class Pad(Settings):
     preferred: str
     enabled: str
     benchmark: Literal["inherit", "true", "false"]
@@ -336,6 +343,7 @@ Named = TypedDict(
         "reduce.preferred": str,
         "random.preferred": str,
         "cumsum.preferred": str,
+        "pad.preferred": str,
         "blas.enabled": str,
         "linalg.enabled": str,
         "fft.enabled": str,
@@ -349,6 +357,7 @@ Named = TypedDict(
         "reduce.enabled": str,
         "random.enabled": str,
         "cumsum.enabled": str,
+        "pad.enabled": str,
         "conv.enabled": str,
         "conv.deterministic": Literal["off", "run", "threads"],
         "dispatch.exclude": str,
@@ -386,6 +395,7 @@ Named = TypedDict(
         "reduce.benchmark": Union[bool, Literal["inherit", "true", "false"]],
         "random.benchmark": Union[bool, Literal["inherit", "true", "false"]],
         "cumsum.benchmark": Union[bool, Literal["inherit", "true", "false"]],
+        "pad.benchmark": Union[bool, Literal["inherit", "true", "false"]],
         "benchmark_limit": int,
         "conv.benchmark_limit": int,
         "tuning.start": Literal["auto", "now"],
@@ -470,6 +480,7 @@ class Keywords(TypedDict, total=False):
     reduce__preferred: str
     random__preferred: str
     cumsum__preferred: str
+    pad__preferred: str
     blas__enabled: str
     linalg__enabled: str
     fft__enabled: str
@@ -483,6 +494,7 @@ class Keywords(TypedDict, total=False):
     reduce__enabled: str
     random__enabled: str
     cumsum__enabled: str
+    pad__enabled: str
     conv__enabled: str
     conv__deterministic: Literal["off", "run", "threads"]
     dispatch__exclude: str
@@ -520,6 +532,7 @@ class Keywords(TypedDict, total=False):
     reduce__benchmark: Union[bool, Literal["inherit", "true", "false"]]
     random__benchmark: Union[bool, Literal["inherit", "true", "false"]]
     cumsum__benchmark: Union[bool, Literal["inherit", "true", "false"]]
+    pad__benchmark: Union[bool, Literal["inherit", "true", "false"]]
     benchmark_limit: int
     conv__benchmark_limit: int
     tuning__start: Literal["auto", "now"]

@@ -1,4 +1,4 @@
-"""Functions of single elements, conversions, choices, indexing and concatenation, with the names and arguments of the array API.
+"""Functions of single elements, conversions, choices, indexing, concatenation, flips and rolls, with the names and arguments of the array API.
 
 Element types are f16, bf16, f32 and f64, and i32, i64 and bool where a function has integers or bool. Arrays of two types get one by NumPy's
 rules if both are NumPy's; a number of Python takes the type of the array, of any
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Sequence
 from ._convert import shape_of, with_numpy
 from ._elements import choice, clip as _clipped, finish, one, run, two, type_name
 from ._errors import bad_type, bad_value
+from ._moves import flip, roll
 from .backends._module import close as _close
 
 if TYPE_CHECKING:
@@ -59,6 +60,7 @@ __all__ = [
     "exp",
     "exp2",
     "expm1",
+    "flip",
     "floor",
     "floor_divide",
     "fmod",
@@ -85,6 +87,7 @@ __all__ = [
     "pow",
     "reciprocal",
     "remainder",
+    "roll",
     "round",
     "rsqrt",
     "sign",

@@ -1,14 +1,14 @@
 """Types of backplane.elementwise. Written by tools/function_stubs.py from the signatures (make docs)."""
 
 from typing import Any, Optional, overload, Sequence, Union
-from ._types import Array, Buffer, DType, Lists, NDArray, Nested, Number, Operand, Plain, Same, SettingsArgument, Tensor, Written
+from ._types import Array, Buffer, DType, Dims, Lists, NDArray, Nested, Number, Operand, Plain, Same, SettingsArgument, Tensor, Written
 
 __all__ = ["abs", "acos", "acosh", "add", "asin", "asinh", "astype", "atan", "atan2", "atanh", "bitwise_and", "bitwise_invert",
     "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "ceil", "clip", "concat", "cos", "cosh", "divide", "equal",
-    "erf", "erfc", "exp", "exp2", "expm1", "floor", "floor_divide", "fmod", "greater", "greater_equal", "isfinite", "isinf", "isnan",
-    "less", "less_equal", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
-    "minimum", "multiply", "negative", "not_equal", "pow", "reciprocal", "remainder", "round", "rsqrt", "sign", "sin", "sinh", "sqrt",
-    "subtract", "take", "take_along_axis", "tan", "tanh", "trunc", "where"]
+    "erf", "erfc", "exp", "exp2", "expm1", "flip", "floor", "floor_divide", "fmod", "greater", "greater_equal", "isfinite", "isinf",
+    "isnan", "less", "less_equal", "log", "log10", "log1p", "log2", "logical_and", "logical_not", "logical_or", "logical_xor", "maximum",
+    "minimum", "multiply", "negative", "not_equal", "pow", "reciprocal", "remainder", "roll", "round", "rsqrt", "sign", "sin", "sinh",
+    "sqrt", "subtract", "take", "take_along_axis", "tan", "tanh", "trunc", "where"]
 
 @overload
 def abs(x: NDArray[Any], /, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
@@ -417,6 +417,17 @@ def expm1(x: Buffer, /, *, out: None = None, settings: SettingsArgument = None) 
 def expm1(x: Nested, /, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
 @overload
 def expm1(x: Operand, /, *, out: Written, settings: SettingsArgument = None) -> Written: ...
+
+@overload
+def flip(x: NDArray[Any], /, *, axis: Dims = None, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
+@overload
+def flip(x: Same, /, *, axis: Dims = None, out: None = None, settings: SettingsArgument = None) -> Same: ...
+@overload
+def flip(x: Buffer, /, *, axis: Dims = None, out: None = None, settings: SettingsArgument = None) -> Tensor: ...
+@overload
+def flip(x: Nested, /, *, axis: Dims = None, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
+@overload
+def flip(x: Operand, /, *, axis: Dims = None, out: Written, settings: SettingsArgument = None) -> Written: ...
 
 @overload
 def floor(x: NDArray[Any], /, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
@@ -857,6 +868,22 @@ def remainder(x1: Number, x2: Nested, /, *, out: None = None, settings: Settings
 def remainder(x1: Lists, x2: Operand, /, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
 @overload
 def remainder(x1: Operand, x2: Operand, /, *, out: Written, settings: SettingsArgument = None) -> Written: ...
+
+@overload
+def roll(x: NDArray[Any], /, shift: Union[int, Sequence[int]], *, axis: Dims = None, out: None = None,
+    settings: SettingsArgument = None) -> NDArray[Any]: ...
+@overload
+def roll(x: Same, /, shift: Union[int, Sequence[int]], *, axis: Dims = None, out: None = None,
+    settings: SettingsArgument = None) -> Same: ...
+@overload
+def roll(x: Buffer, /, shift: Union[int, Sequence[int]], *, axis: Dims = None, out: None = None,
+    settings: SettingsArgument = None) -> Tensor: ...
+@overload
+def roll(x: Nested, /, shift: Union[int, Sequence[int]], *, axis: Dims = None, out: None = None,
+    settings: SettingsArgument = None) -> NDArray[Any]: ...
+@overload
+def roll(x: Operand, /, shift: Union[int, Sequence[int]], *, axis: Dims = None, out: Written,
+    settings: SettingsArgument = None) -> Written: ...
 
 @overload
 def round(x: NDArray[Any], /, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...

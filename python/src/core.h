@@ -474,7 +474,11 @@ PyObject *core_word(PyObject *module, PyObject *arguments);
 
 /* ---- reduce.c ---- */
 
-DLDataType core_reduce_type(bp_reduce_kind kind, DLDataType type); /* of a reduction of elements of a type */
+/* Kinds are the values of bp_reduce_kind, and then the values of bp_variance_kind. */
+enum { CORE_REDUCE_VARIANCE = BP_REDUCE_ALL + 1, CORE_REDUCE_KINDS = CORE_REDUCE_VARIANCE + 2 };
+DLDataType core_reduce_type(int kind, DLDataType type); /* of a reduction of elements of a type */
+bp_status core_reduce_run(const bp_options *options, int kind, const DLTensor *input, int axis_count, const int *axes,
+                          double correction, int keep, DLTensor *output);
 PyObject *core_reduce(PyObject *module, PyObject *arguments, PyObject *names);
 PyObject *core_softmax(PyObject *module, PyObject *arguments, PyObject *names);
 

@@ -25,7 +25,7 @@ typedef struct described_call {
     } arguments;
     const bp_call_pass *pass;
     const described_field *given[FIELDS];
-    int array_count, sizes_count, result_count;
+    int array_count, sizes_count, result_count, axes[BP_MAX_NDIM];
     operand arrays[ARRAYS]; /* of the fields, and last the caller's array for the first result */
     int64_t sizes[SIZES][BP_MAX_NDIM];
     const bp_call_field *numbers_field; /* a tensor that is given as a tuple of two numbers, or NULL */
@@ -119,6 +119,14 @@ static bool read_sizes(described_call *of, const described_field *field, PyObjec
     return good;
 }
 
+/* Reads the axes of a call, which has one list of them; None is no list. The package gives their count before. */
+static bool read_axes(described_call *of, const described_field *field, PyObject *value) {
+    const int *axes = value == Py_None ? NULL : of->axes;
+    int count;
+    set_described(of, field->info, &axes, sizeof axes);
+    return !axes || core_dims(of->state, value, of->axes, &count);
+}
+
 static bool read_parameter(described_call *of, const described_field *field, PyObject *value) {
     switch (field->info->kind) {
     case BP_FIELD_INT:
@@ -133,6 +141,8 @@ static bool read_parameter(described_call *of, const described_field *field, PyO
         return read_real(of, field, value);
     case BP_FIELD_SIZES:
         return read_sizes(of, field, value);
+    case BP_FIELD_AXES:
+        return read_axes(of, field, value);
     default:
         return true; /* tensors are read when the pass is known, which says what is written */
     }

@@ -59,7 +59,7 @@ static bp_status binary_run(quick_call *of) {
 }
 
 static bp_status reduce_shape(quick_call *of) {
-    of->result.dtype = core_reduce_type((bp_reduce_kind)of->number, of->tensors[0]->dtype);
+    of->result.dtype = core_reduce_type(of->number, of->tensors[0]->dtype);
     if (!of->axes && !of->keeps) {
         of->result.ndim = 0;
         return BP_OK;
@@ -68,8 +68,7 @@ static bp_status reduce_shape(quick_call *of) {
 }
 
 static bp_status reduce_run(quick_call *of) {
-    return bp_reduce_run(NULL, (bp_reduce_kind)of->number, of->tensors[0], of->axis_count, of->axes, of->keeps,
-                         &of->result);
+    return core_reduce_run(NULL, of->number, of->tensors[0], of->axis_count, of->axes, 0, of->keeps, &of->result);
 }
 
 static bp_status norm_shape(quick_call *of) {
@@ -87,8 +86,9 @@ static bp_status norm_run(quick_call *of) {
 }
 
 static int reduce_kind(const char *name) {
-    static const char *const names[] = {"sum", "prod", "mean", "max", "min", "argmax", "argmin"};
-    for (int i = 0; i < (int)(sizeof names / sizeof *names); i++) {
+    static const char *const names[CORE_REDUCE_KINDS] = {"sum",    "prod", "mean", "max", "min", "argmax",
+                                                         "argmin", "any",  "all",  "var", "std"};
+    for (int i = 0; i < CORE_REDUCE_KINDS; i++) {
         if (strcmp(names[i], name) == 0) {
             return i;
         }

@@ -13,6 +13,7 @@ typedef struct reduction {
     int dims[BP_MAX_NDIM];
     int axis_count;
     int keep;
+    double correction; /* of a variance */
     core_result fresh;
     DLTensor result;
     int64_t shape[BP_MAX_NDIM];
@@ -30,14 +31,33 @@ static bool read_array(reduction *of, PyObject *array, const char *name, bool ru
 }
 
 /* Sums and products of i32 are i64, as NumPy's. */
-DLDataType core_reduce_type(bp_reduce_kind kind, DLDataType type) {
-    const bool wide = kind >= BP_REDUCE_ARGMAX || (kind <= BP_REDUCE_PROD && bp_dtype_from_dlpack(type) == BP_I32);
-    return wide ? bp_dtype_to_dlpack(BP_I64) : type;
+DLDataType core_reduce_type(int kind, DLDataType type) {
+    switch (kind) {
+    case BP_REDUCE_ARGMAX:
+    case BP_REDUCE_ARGMIN:
+        return bp_dtype_to_dlpack(BP_I64);
+    case BP_REDUCE_ANY:
+    case BP_REDUCE_ALL:
+        return bp_dtype_to_dlpack(BP_BOOL);
+    case BP_REDUCE_SUM:
+    case BP_REDUCE_PROD:
+        return bp_dtype_from_dlpack(type) == BP_I32 ? bp_dtype_to_dlpack(BP_I64) : type;
+    default:
+        return type;
+    }
+}
+
+bp_status core_reduce_run(const bp_options *options, int kind, const DLTensor *input, int axis_count, const int *axes,
+                          double correction, int keep, DLTensor *output) {
+    return kind < CORE_REDUCE_VARIANCE
+               ? bp_reduce_run(options, (bp_reduce_kind)kind, input, axis_count, axes, keep, output)
+               : bp_variance_run(options, (bp_variance_kind)(kind - CORE_REDUCE_VARIANCE), input, axis_count, axes,
+                                 correction, keep, output);
 }
 
 static DLDataType result_type(const reduction *of) {
     const DLDataType type = of->arrays[0].tensor.dtype;
-    return of->is_softmax ? type : core_reduce_type((bp_reduce_kind)of->kind, type);
+    return of->is_softmax ? type : core_reduce_type(of->kind, type);
 }
 
 static bool place_result(reduction *of, PyObject *out, bool runs) {
@@ -75,6 +95,10 @@ static void release_reduction(reduction *of) {
 static bp_status explain_reduction(const void *call, bp_explanation **explanation) {
     const reduction *of = call;
     const DLTensor *x = &of->arrays[0].tensor, *y = &of->arrays[1].tensor;
+    if (!of->is_softmax && of->kind >= CORE_REDUCE_VARIANCE) {
+        return bp_variance_explain(explanation, of->options, (bp_variance_kind)(of->kind - CORE_REDUCE_VARIANCE), x,
+                                   of->axis_count, of->axes, of->correction, of->keep, of->to);
+    }
     if (!of->is_softmax) {
         return bp_reduce_explain(explanation, of->options, (bp_reduce_kind)of->kind, x, of->axis_count, of->axes,
                                  of->keep, of->to);
@@ -88,7 +112,7 @@ static bp_status explain_reduction(const void *call, bp_explanation **explanatio
 static bp_status compute_reduction(const reduction *of) {
     const DLTensor *x = &of->arrays[0].tensor, *y = &of->arrays[1].tensor;
     if (!of->is_softmax) {
-        return bp_reduce_run(of->options, (bp_reduce_kind)of->kind, x, of->axis_count, of->axes, of->keep, of->to);
+        return core_reduce_run(of->options, of->kind, x, of->axis_count, of->axes, of->correction, of->keep, of->to);
     }
     return of->count == 2 ? bp_softmax_backward_run(of->options, (bp_softmax_kind)of->kind, x, y, of->dims[0], of->to)
                           : bp_softmax_run(of->options, (bp_softmax_kind)of->kind, x, of->dims[0], of->to);
@@ -119,13 +143,13 @@ static PyObject *finish_reduction(reduction *of, PyObject *out, PyObject *settin
 }
 
 PyObject *core_reduce(PyObject *module, PyObject *arguments, PyObject *names) {
-    static char *words[] = {"", "", "axis", "keepdims", "out", "settings", "explains", NULL};
+    static char *words[] = {"", "", "axis", "keepdims", "out", "settings", "explains", "correction", NULL};
     PyObject *array, *axes, *out, *settings;
     int explains = 0;
     reduction of = {.state = core_state_of(module)};
     core_leave_dropped();
-    if (!PyArg_ParseTupleAndKeywords(arguments, names, "iOOpOO|p:reduce", words, &of.kind, &array, &axes, &of.keep,
-                                     &out, &settings, &explains)) {
+    if (!PyArg_ParseTupleAndKeywords(arguments, names, "iOOpOO|pd:reduce", words, &of.kind, &array, &axes, &of.keep,
+                                     &out, &settings, &explains, &of.correction)) {
         return NULL;
     }
     if ((axes != Py_None && !core_dims(of.state, axes, of.dims, &of.axis_count)) ||

@@ -106,10 +106,10 @@ typedef struct bp__call_functions {
 /* clang-format off */
 #define BP__ARGUMENT_CALL_MAP(X) \
     X(binary) X(cholesky) X(cholesky_inverse) X(cholesky_solve) X(concat) X(cond) X(det) X(eig) X(eigh) \
-    X(einsum) X(fft) X(fftfreq) X(fftshift) X(gather) X(gemm) X(ifftshift) X(inv) X(ldl_factor) X(ldl_solve) \
+    X(einsum) X(fft) X(fftfreq) X(fftshift) X(flip) X(gather) X(gemm) X(ifftshift) X(inv) X(ldl_factor) X(ldl_solve) \
     X(lstsq) X(lu) X(lu_factor) X(lu_solve) X(matmul) X(matrix_norm) X(matrix_power) X(matrix_rank) \
-    X(multi_dot) X(pinv) X(qr) X(reduce) X(rfftfreq) X(slogdet) X(softmax) X(softmax_backward) X(solve) \
-    X(solve_triangular) X(svd) X(take) X(unary) X(vecdot) X(vector_norm) X(where)
+    X(multi_dot) X(pad) X(pinv) X(qr) X(reduce) X(rfftfreq) X(roll) X(slogdet) X(softmax) X(softmax_backward) X(solve) \
+    X(solve_triangular) X(svd) X(take) X(unary) X(variance) X(vecdot) X(vector_norm) X(where)
 /* clang-format on */
 
 /* The description of each call. */

@@ -2,6 +2,7 @@
  * the errors that elementwise.h states. Integers and elements that are taken must be equal. */
 #include "reference/elementwise.h"
 #include "reference/results.h"
+#include "reference/taken.h"
 #include "reference/walk.h"
 
 #include <math.h>
@@ -15,24 +16,17 @@ static bp_dtype dtype_of(const DLTensor *tensor) {
 
 /* ---- Operands ---- */
 
-/* Integers, or floating numbers. */
-typedef struct numbers {
-    bool whole;
-    wholes integers;
-    wide_tensor reals;
-} numbers;
-
-static bp_status open_numbers(numbers *of, const DLTensor *tensor) {
-    *of = (numbers){.whole = wholes_can(tensor)};
+bp_status taken_open(taken_numbers *of, const DLTensor *tensor) {
+    *of = (taken_numbers){.whole = wholes_can(tensor)};
     return of->whole ? wholes_make(&of->integers, tensor) : wide_make(&of->reals, tensor, false);
 }
 
-static void close_numbers(numbers *of) {
+void taken_close(taken_numbers *of) {
     wholes_free(&of->integers);
     wide_free(&of->reals);
 }
 
-static long double real_at(const numbers *of, int64_t index) {
+static long double real_at(const taken_numbers *of, int64_t index) {
     return of->whole ? (long double)of->integers.data[index] : (long double)of->reals.data[index];
 }
 
@@ -42,7 +36,7 @@ typedef struct function {
     int kind;
     bp_dtype from, to;
     double number[2]; /* of a function of one element */
-    numbers a, b;
+    taken_numbers a, b;
     walk at[2]; /* of two elements */
 } function;
 
@@ -98,12 +92,12 @@ bp_status reference_of_unary(reference_results *made, int kind, const double *fi
     reference_unary_numbers((bp_unary_kind)kind, f.from, first, second, f.number);
     *made = (reference_results){.count = 0};
     bp_status status =
-        input->dtype.code == kDLComplex ? reference_of_concat(made, 0, 1, &input, output) : open_numbers(&f.a, input);
+        input->dtype.code == kDLComplex ? reference_of_concat(made, 0, 1, &input, output) : taken_open(&f.a, input);
     if (status == BP_OK && input->dtype.code != kDLComplex) {
         status = wholes_can(output) ? reference_add_wholes(made, "output", output, COST, whole_of_one, &f)
                                     : reference_add_result(made, "output", output, COST, real_of_one, &f);
     }
-    close_numbers(&f.a);
+    taken_close(&f.a);
     return status;
 }
 
@@ -143,24 +137,20 @@ bp_status reference_of_binary(reference_results *made, int kind, const DLTensor 
     function f = {
         .kind = kind, .from = dtype_of(a), .to = dtype_of(output), .at = {broadcast(a, output), broadcast(b, output)}};
     *made = (reference_results){.count = 0};
-    bp_status status = open_numbers(&f.a, a);
-    status = status == BP_OK ? open_numbers(&f.b, b) : status;
+    bp_status status = taken_open(&f.a, a);
+    status = status == BP_OK ? taken_open(&f.b, b) : status;
     if (status == BP_OK && f.a.whole == f.b.whole) { /* the operation reports other types */
         status = wholes_can(output) ? reference_add_wholes(made, "output", output, COST, whole_of_two, &f)
                                     : reference_add_result(made, "output", output, COST, real_of_two, &f);
     }
-    close_numbers(&f.a);
-    close_numbers(&f.b);
+    taken_close(&f.a);
+    taken_close(&f.b);
     return status;
 }
 
 /* ---- Elements of other tensors ---- */
 
-/* Returns the index of the element of `from` that element `index` of the output is; -1: it has no reference. */
-typedef int64_t source_of(const void *user, int64_t index, const numbers **from);
-
-/* Adds a result whose elements are elements of other tensors. */
-static bp_status add_taken(reference_results *made, const DLTensor *output, source_of *find, const void *user) {
+bp_status taken_add(reference_results *made, const DLTensor *output, taken_find *find, const void *user) {
     reference_result *result = &made->of[made->count++];
     *result = (reference_result){.name = "output", .tensor = output};
     reference *values = &result->values;
@@ -170,7 +160,7 @@ static bp_status add_taken(reference_results *made, const DLTensor *output, sour
     values->bounded = true;
     for (int64_t i = 0; status == BP_OK && i < values->count; i++) {
         reference_value value = {.index = values->values[i].index};
-        const numbers *from;
+        const taken_numbers *from;
         const int64_t at = find(user, value.index, &from);
         if (at >= 0 && from->whole) {
             value.whole = from->integers.data[at];
@@ -190,11 +180,11 @@ static bp_status add_taken(reference_results *made, const DLTensor *output, sour
 
 typedef struct choice {
     wholes condition;
-    numbers of[2]; /* where it is true, and false */
-    walk at[3];    /* of the condition and of both */
+    taken_numbers of[2]; /* where it is true, and false */
+    walk at[3];          /* of the condition and of both */
 } choice;
 
-static int64_t chosen_from(const void *user, int64_t index, const numbers **from) {
+static int64_t chosen_from(const void *user, int64_t index, const taken_numbers **from) {
     const choice *c = user;
     const int which = c->condition.data[walk_offset(&c->at[0], index)] ? 0 : 1;
     *from = &c->of[which];
@@ -209,12 +199,12 @@ bp_status reference_of_where(reference_results *made, const DLTensor *condition,
         return BP_OK;
     }
     bp_status status = wholes_make(&c.condition, condition);
-    status = status == BP_OK ? open_numbers(&c.of[0], a) : status;
-    status = status == BP_OK ? open_numbers(&c.of[1], b) : status;
-    status = status == BP_OK ? add_taken(made, output, chosen_from, &c) : status;
+    status = status == BP_OK ? taken_open(&c.of[0], a) : status;
+    status = status == BP_OK ? taken_open(&c.of[1], b) : status;
+    status = status == BP_OK ? taken_add(made, output, chosen_from, &c) : status;
     wholes_free(&c.condition);
-    close_numbers(&c.of[0]);
-    close_numbers(&c.of[1]);
+    taken_close(&c.of[0]);
+    taken_close(&c.of[1]);
     return status;
 }
 
@@ -222,13 +212,13 @@ bp_status reference_of_where(reference_results *made, const DLTensor *condition,
 
 /* Sizes along and behind the axis, and the indices. */
 typedef struct indexed {
-    numbers from;
+    taken_numbers from;
     wholes indices;
     int64_t size, inner;
     walk at; /* of gather: over the input with the shape of the indices, without the axis */
 } indexed;
 
-static int64_t taken_from(const void *user, int64_t index, const numbers **from) {
+static int64_t taken_from(const void *user, int64_t index, const taken_numbers **from) {
     const indexed *t = user;
     const int64_t position = t->indices.data[index / t->inner % t->indices.count];
     const int64_t outer = index / t->inner / t->indices.count;
@@ -236,7 +226,7 @@ static int64_t taken_from(const void *user, int64_t index, const numbers **from)
     return position < 0 || position >= t->size ? -1 : (outer * t->size + position) * t->inner + index % t->inner;
 }
 
-static int64_t gathered_from(const void *user, int64_t index, const numbers **from) {
+static int64_t gathered_from(const void *user, int64_t index, const taken_numbers **from) {
     const indexed *t = user;
     const int64_t position = t->indices.data[index];
     *from = &t->from;
@@ -255,7 +245,7 @@ static int64_t inner_of(const DLTensor *tensor, int axis) {
     return inner;
 }
 
-static bp_status add_indexed(reference_results *made, source_of *find, int axis, const DLTensor *input,
+static bp_status add_indexed(reference_results *made, taken_find *find, int axis, const DLTensor *input,
                              const DLTensor *indices, const DLTensor *output) {
     const int positive = positive_axis(input, axis);
     indexed t = {.size = input->shape[positive], .inner = inner_of(input, positive)};
@@ -268,11 +258,11 @@ static bp_status add_indexed(reference_results *made, source_of *find, int axis,
     for (int i = 0; i < output->ndim && find == gathered_from; i++) {
         walk_add(&t.at, output->shape[i], i == positive ? 0 : strides[i]);
     }
-    bp_status status = open_numbers(&t.from, input);
+    bp_status status = taken_open(&t.from, input);
     status = status == BP_OK ? wholes_make(&t.indices, indices) : status;
-    status = status == BP_OK ? add_taken(made, output, find, &t) : status;
+    status = status == BP_OK ? taken_add(made, output, find, &t) : status;
     wholes_free(&t.indices);
-    close_numbers(&t.from);
+    taken_close(&t.from);
     return status;
 }
 
@@ -292,11 +282,11 @@ enum { MOST_PARTS = 64 };
 
 typedef struct parts {
     int count;
-    numbers of[MOST_PARTS];
+    taken_numbers of[MOST_PARTS];
     int64_t size[MOST_PARTS], inner, whole; /* along the axis, and the sum of these */
 } parts;
 
-static int64_t joined_from(const void *user, int64_t index, const numbers **from) {
+static int64_t joined_from(const void *user, int64_t index, const taken_numbers **from) {
     const parts *p = user;
     int64_t position = index / p->inner % p->whole;
     const int64_t outer = index / p->inner / p->whole;
@@ -323,11 +313,11 @@ bp_status reference_of_concat(reference_results *made, int axis, int count, cons
     bp_status status = BP_OK;
     for (int i = 0; i < count && status == BP_OK; i++) {
         p.size[i] = output->ndim > 0 ? tensors[i]->shape[positive] : 1;
-        status = open_numbers(&p.of[i], tensors[i]);
+        status = taken_open(&p.of[i], tensors[i]);
     }
-    status = status == BP_OK ? add_taken(made, output, joined_from, &p) : status;
+    status = status == BP_OK ? taken_add(made, output, joined_from, &p) : status;
     for (int i = 0; i < count; i++) {
-        close_numbers(&p.of[i]);
+        taken_close(&p.of[i]);
     }
     return status;
 }

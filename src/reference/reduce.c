@@ -16,6 +16,7 @@ typedef struct reduction {
     bool whole; /* of integers */
     walk outer, inner;
     int64_t terms;
+    double correction; /* of a variance */
     wide_tensor reals;
     wholes integers;
 } reduction;
@@ -51,9 +52,26 @@ static int64_t place_of(const reduction *r, int64_t start) {
     return place;
 }
 
+static bool is_truth(int kind) {
+    return kind == BP_REDUCE_ANY || kind == BP_REDUCE_ALL;
+}
+
+/* Returns whether an element is not 0, or whether each one is. */
+static bool truth_of(const reduction *r, int64_t start) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < r->terms; i++) {
+        const int64_t at = start + walk_offset(&r->inner, i);
+        count += r->whole ? r->integers.data[at] != 0 : r->reals.data[at] != 0;
+    }
+    return r->kind == BP_REDUCE_ANY ? count > 0 : count == r->terms;
+}
+
 static int64_t whole_result(void *user, int64_t index) {
     const reduction *r = user;
     const int64_t start = walk_offset(&r->outer, index);
+    if (is_truth(r->kind)) {
+        return truth_of(r, start);
+    }
     uint64_t sum = 0, product = 1;
     int64_t best = 0, place = 0;
     if (!r->whole) {
@@ -113,16 +131,21 @@ static reference_number real_result(void *user, int64_t index) {
     return (reference_number){(long double)r->reals.data[start + walk_offset(&r->inner, place_of(r, start))], -1};
 }
 
-bp_status reference_of_reduce(reference_results *made, int kind, int axis_count, const int32_t *axes,
-                              const DLTensor *input, const DLTensor *output) {
+static reduction open_reduction(int kind, int axis_count, const int32_t *axes, const DLTensor *input) {
     reduction r = {.kind = kind, .whole = wholes_can(input)};
     int64_t strides[BP_MAX_NDIM];
-    *made = (reference_results){.count = 0};
     walk_compact_strides(input, strides);
     for (int i = 0; i < input->ndim; i++) {
         walk_add(is_reduced(axis_count, axes, input->ndim, i) ? &r.inner : &r.outer, input->shape[i], strides[i]);
     }
     r.terms = walk_count(&r.inner);
+    return r;
+}
+
+bp_status reference_of_reduce(reference_results *made, int kind, int axis_count, const int32_t *axes,
+                              const DLTensor *input, const DLTensor *output) {
+    reduction r = open_reduction(kind, axis_count, axes, input);
+    *made = (reference_results){.count = 0};
     bp_status status = r.whole ? wholes_make(&r.integers, input) : wide_make(&r.reals, input, false);
     if (status == BP_OK) {
         const int64_t work = 2 * r.terms + 1;
@@ -130,6 +153,42 @@ bp_status reference_of_reduce(reference_results *made, int kind, int axis_count,
                                     : reference_add_result(made, "output", output, work, real_result, &r);
     }
     wholes_free(&r.integers);
+    wide_free(&r.reals);
+    return status;
+}
+
+/* ---- Variances ---- */
+
+/* The bound of reduce.h. Squares of deviations that leave the range of f64 have none. */
+static reference_number variance_of(void *user, int64_t index) {
+    const reduction *r = user;
+    const int64_t start = walk_offset(&r->outer, index);
+    long double mean = 0, square = 0, most = 0;
+    for (int64_t i = 0; i < r->terms; i++) {
+        const long double x = (long double)r->reals.data[start + walk_offset(&r->inner, i)];
+        mean += (x - (long double)r->reals.data[start]) / (long double)r->terms;
+    }
+    for (int64_t i = 0; i < r->terms; i++) {
+        const long double x = (long double)r->reals.data[start + walk_offset(&r->inner, i)];
+        const long double distance = (x - (long double)r->reals.data[start]) - mean;
+        square += distance * distance;
+        most = fabsl(distance) > most ? fabsl(distance) : most;
+    }
+    const long double divisor = fmaxl((long double)r->terms - (long double)r->correction, 0);
+    const long double variance = square / divisor, unit = (2 * (long double)r->terms + 32) * SUM_UNIT;
+    const bool outside = square > 0x1p1020L || (most > 0 && most < 0x1p-500L);
+    const long double value = r->kind == BP_STD ? sqrtl(variance) : variance;
+    const long double error = (r->kind == BP_STD ? unit / 2 : unit) * value;
+    return (reference_number){value, outside ? HUGE_VALL : isfinite(error) ? error : 0};
+}
+
+bp_status reference_of_variance(reference_results *made, int kind, int axis_count, const int32_t *axes,
+                                double correction, const DLTensor *input, const DLTensor *output) {
+    reduction r = open_reduction(kind, axis_count, axes, input);
+    r.correction = correction;
+    *made = (reference_results){.count = 0};
+    bp_status status = wide_make(&r.reals, input, false);
+    status = status == BP_OK ? reference_add_result(made, "output", output, 4 * r.terms + 1, variance_of, &r) : status;
     wide_free(&r.reals);
     return status;
 }

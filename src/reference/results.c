@@ -169,6 +169,30 @@ static bp_status call_reduce(reference_results *made, const given *from) {
                                pointer_of(from, "input"), pointer_of(from, "output"));
 }
 
+static bp_status call_pad(reference_results *made, const given *from) {
+    double value;
+    memcpy(&value, field_of(from, "value"), sizeof value);
+    return reference_of_pad(made, int_of(from, "mode"), int_of(from, "ndim"), pointer_of(from, "before"),
+                            pointer_of(from, "after"), value, pointer_of(from, "input"), pointer_of(from, "output"));
+}
+
+static bp_status call_flip(reference_results *made, const given *from) {
+    return reference_of_flip(made, int_of(from, "axis_count"), pointer_of(from, "axes"), pointer_of(from, "input"),
+                             pointer_of(from, "output"));
+}
+
+static bp_status call_roll(reference_results *made, const given *from) {
+    return reference_of_roll(made, int_of(from, "axis_count"), pointer_of(from, "axes"), pointer_of(from, "shifts"),
+                             pointer_of(from, "input"), pointer_of(from, "output"));
+}
+
+static bp_status call_variance(reference_results *made, const given *from) {
+    double correction;
+    memcpy(&correction, field_of(from, "correction"), sizeof correction);
+    return reference_of_variance(made, int_of(from, "kind"), int_of(from, "axis_count"), pointer_of(from, "axes"),
+                                 correction, pointer_of(from, "input"), pointer_of(from, "output"));
+}
+
 static bp_status call_softmax(reference_results *made, const given *from) {
     return reference_of_softmax(made, int_of(from, "kind"), int_of(from, "axis"), pointer_of(from, "input"),
                                 pointer_of(from, "output"));
@@ -198,7 +222,10 @@ static bp_status call_vector_norm(reference_results *made, const given *from) {
     X(vector_norm)                                                                                                     \
     X(unary)                                                                                                           \
     X(binary)                                                                                                          \
-    X(where) X(take) X(gather) X(concat) X(reduce) X(softmax) X(softmax_backward) X(matmul) X(gemm) X(einsum) X(fft)
+    X(where)                                                                                                           \
+    X(take)                                                                                                            \
+    X(gather) X(concat) X(pad) X(flip) X(roll) X(reduce) X(variance) X(softmax) X(softmax_backward) X(matmul) X(gemm)  \
+        X(einsum) X(fft)
 
 typedef bp_status call_function(reference_results *made, const given *from);
 

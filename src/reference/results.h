@@ -91,6 +91,14 @@ bp_status reference_of_gather(reference_results *made, int axis, const DLTensor 
 bp_status reference_of_concat(reference_results *made, int axis, int count, const DLTensor *const *tensors,
                               const DLTensor *output);
 
+/* A value that f16 or bf16 may round has no reference. */
+bp_status reference_of_pad(reference_results *made, int mode, int ndim, const int64_t *before, const int64_t *after,
+                           double value, const DLTensor *input, const DLTensor *output);
+bp_status reference_of_flip(reference_results *made, int axis_count, const int32_t *axes, const DLTensor *input,
+                            const DLTensor *output);
+bp_status reference_of_roll(reference_results *made, int axis_count, const int32_t *axes, const int64_t *shifts,
+                            const DLTensor *input, const DLTensor *output);
+
 bp_status reference_of_fft(reference_results *made, const bp_fft_call *call, const DLTensor *input,
                            const DLTensor *output);
 
@@ -108,6 +116,8 @@ bp_status reference_of_vecdot(reference_results *made, int dim, const DLTensor *
 /* Axes NULL: all. */
 bp_status reference_of_reduce(reference_results *made, int kind, int axis_count, const int32_t *axes,
                               const DLTensor *input, const DLTensor *output);
+bp_status reference_of_variance(reference_results *made, int kind, int axis_count, const int32_t *axes,
+                                double correction, const DLTensor *input, const DLTensor *output);
 bp_status reference_of_softmax(reference_results *made, int kind, int axis, const DLTensor *input,
                                const DLTensor *output);
 bp_status reference_of_softmax_backward(reference_results *made, int kind, int axis, const DLTensor *output,

@@ -349,6 +349,17 @@ static void rows() {
     bp::reduce_run(BP_REDUCE_ARGMAX, in, 1, axis, false, at);
     CHECK(index[0] == 0 && index[1] == 1);
     CHECK(bp::nothrow::reduce_run(BP_REDUCE_SUM, in, 1, axis, false, all) == BP_E_SHAPE);
+    bp::variance_run(BP_VAR, in, 1, axis, 1, false, by_row);
+    CHECK(sums[0] == 0 && sums[1] == 2);
+    bp::execute(bp::variance_plan(BP_STD, in, 1, axis, 0, false, by_row), {in, by_row});
+    CHECK(sums[1] == 1);
+    const std::int64_t one[1] = {1}, less[1] = {-1};
+    bp::pad_run(BP_PAD_CONSTANT, in, 1, one, less, 7, out);
+    CHECK(y[1][0] == 7 && y[1][1] == 3);
+    bp::flip_run(in, 1, axis, out);
+    CHECK(y[1][0] == 5);
+    bp::execute(bp::roll_plan(in, 1, axis, one, out), {in, out});
+    CHECK(y[1][0] == 5 && y[1][1] == 3);
     const bp::plan plan = bp::reduce_plan(BP_REDUCE_MEAN, in, 1, axis, false, by_row);
     bp::execute(plan, {in, by_row});
     CHECK(sums[1] == 4);

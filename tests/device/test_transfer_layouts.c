@@ -1,151 +1,11 @@
 /* test_transfer_layouts.c - operations of all families on copies of operands that are on a device
  * (dispatch.transfer=allow).
  *
- * All tensors of a call have gaps and lie in one block of device memory. The call must leave the same bytes in the
- * block as the call in host memory leaves in a copy of it, gaps included, and must not write back what it has not
- * computed. Without an OpenCL device the program is skipped. */
-#include "device/support_device.h"
+ * The call must leave the same bytes in device memory as the call in host memory leaves in a copy of it, gaps included,
+ * and must not write back what it has not computed. Without an OpenCL device the program is skipped. */
+#include "device/transfers.h"
 #include "ops/linalg/linalg.h"
 #include "support/passes.h"
-
-enum { BLOCK = 1 << 18, TENSORS = 24, ALIGNMENT = 64 };
-
-typedef struct placed {
-    bp_view host, device;
-} placed;
-
-static struct {
-    DLManagedTensorVersioned *device; /* the block, as bytes */
-    char *host;
-    char got[BLOCK];
-    size_t used;
-    int count;
-    bool on_device; /* what t() returns */
-    placed tensor[TENSORS];
-} all;
-
-static int32_t place;
-static bp_options *options; /* both sides choose among the same candidates */
-
-static int start(void **state) {
-    (void)state;
-    place = find_opencl();
-    assert_ok(bp_options_new(&options, "dispatch.exclude=\"opencl,clblast\",dispatch.transfer=allow,num_threads=1"));
-    assert_ok(bp_tensor_empty_on(&all.device, place, BP_U8, 1, (int64_t[]){BLOCK}, NULL));
-    all.host = aligned_alloc(ALIGNMENT, BLOCK);
-    return 0;
-}
-
-static int stop(void **state) {
-    (void)state;
-    all.device->deleter(all.device);
-    free(all.host);
-    bp_options_release(options);
-    assert_ok(bp_reset());
-    return 0;
-}
-
-static int clear(void **state) {
-    (void)state;
-    all.used = 0;
-    all.count = 0;
-    memset(all.host, 0xa5, BLOCK);
-    return 0;
-}
-
-/* ---- Tensors ---- */
-
-#define SHAPE(...)                                                                                                     \
-    (int)(sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), (int64_t[]) {                                           \
-        __VA_ARGS__                                                                                                    \
-    }
-
-static void write_value(char *at, bp_dtype dtype, int64_t i) {
-    const float small = (float)(i * 7 % 64) / 64 + 0.25f;
-    const double wide = (double)small;
-    const int64_t integer = i % 3;
-    switch (dtype) {
-    case BP_F32:
-    case BP_C64:
-        memcpy(at, &small, sizeof small);
-        break;
-    case BP_F64:
-    case BP_C128:
-        memcpy(at, &wide, sizeof wide);
-        break;
-    default:
-        memcpy(at, &integer, bp_dtype_size(dtype));
-    }
-}
-
-/* Adds a tensor with a gap after each element and each row; with `reversed`, its first dimension runs backwards. */
-static void add(bp_dtype dtype, bool reversed, int ndim, const int64_t *shape) {
-    int64_t strides[BP_MAX_NDIM], index[BP_MAX_NDIM] = {0}, step = 2, count = 1, first = 0;
-    const size_t item = bp_dtype_size(dtype);
-    placed *p = &all.tensor[all.count++];
-    assert_true(all.count <= TENSORS);
-    for (int d = ndim - 1; d >= 0; d--) {
-        strides[d] = step;
-        step = step * shape[d] + 1;
-        count *= shape[d];
-    }
-    if (reversed) {
-        first = (shape[0] - 1) * strides[0];
-        strides[0] = -strides[0];
-    }
-    const size_t begin = (all.used + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    all.used = begin + (size_t)step * item;
-    assert_true(all.used <= BLOCK);
-    assert_ok(bp_view_init(&p->host, all.host, dtype, ndim, shape, strides));
-    p->host.tensor.byte_offset = begin + (size_t)first * item;
-    for (int64_t i = 0; i < count; i++) {
-        int64_t at = first;
-        for (int d = 0; d < ndim; d++) {
-            at += index[d] * strides[d];
-        }
-        write_value(all.host + begin + (size_t)at * item, dtype, i + all.count);
-        for (int d = ndim - 1; d >= 0 && ++index[d] == shape[d]; d--) {
-            index[d] = 0;
-        }
-    }
-    assert_ok(bp_view_init(&p->device, all.device->dl_tensor.data, dtype, ndim, shape, strides));
-    p->device.tensor.device = all.device->dl_tensor.device;
-    p->device.tensor.byte_offset = all.device->dl_tensor.byte_offset + p->host.tensor.byte_offset;
-}
-
-static DLTensor *t(int i) {
-    return all.on_device ? &all.tensor[i].device.tensor : &all.tensor[i].host.tensor;
-}
-
-/* ---- Both sides ---- */
-
-static void whole(bp_view *view, void *bytes) {
-    assert_ok(bp_view_init(view, bytes, BP_U8, 1, (int64_t[]){BLOCK}, NULL));
-}
-
-static void compare(const char *name, bp_status (*run)(void)) {
-    bp_view view;
-    bp_plan_info ran = {.struct_size = sizeof ran};
-    whole(&view, all.host);
-    assert_ok(bp_copy(&all.device->dl_tensor, &view.tensor, NULL));
-    all.on_device = true;
-    assert_ok(run());
-    assert_ok(bp_last_plan(&ran));
-    if (!strstr(ran.reason, "dispatch.transfer=allow") && !strstr(ran.reason, "einsum")) {
-        fail_msg("%s did not run on copies: %s", name, ran.reason);
-    }
-    all.on_device = false;
-    assert_ok(run());
-    whole(&view, all.got);
-    assert_ok(bp_copy(&view.tensor, &all.device->dl_tensor, NULL));
-    for (size_t i = 0; i < BLOCK; i++) {
-        if (all.got[i] != all.host[i]) {
-            fail_msg("%s: byte %zu of the block is %02x instead of %02x", name, i, (unsigned char)all.got[i],
-                     (unsigned char)all.host[i]);
-        }
-    }
-    clear(NULL);
-}
 
 /* ---- Calls ---- */
 
@@ -154,11 +14,11 @@ static void compare(const char *name, bp_status (*run)(void)) {
         return call;                                                                                                   \
     }
 
-RUN(run_unary, bp_unary_run(options, BP_UNARY_EXP, t(0), t(1)))
-RUN(run_binary, bp_binary_run(options, BP_BINARY_ADD, t(0), t(1), t(2)))
-RUN(run_where, bp_where_run(options, t(0), t(1), t(2), t(3)))
-RUN(run_take, bp_take_run(options, t(0), t(1), 0, t(2)))
-RUN(run_gather, bp_gather_run(options, t(0), t(1), 0, t(2)))
+RUN(run_unary, bp_unary_run(transfers_options, BP_UNARY_EXP, t(0), t(1)))
+RUN(run_binary, bp_binary_run(transfers_options, BP_BINARY_ADD, t(0), t(1), t(2)))
+RUN(run_where, bp_where_run(transfers_options, t(0), t(1), t(2), t(3)))
+RUN(run_take, bp_take_run(transfers_options, t(0), t(1), 0, t(2)))
+RUN(run_gather, bp_gather_run(transfers_options, t(0), t(1), 0, t(2)))
 
 static void elementwise(void **state) {
     (void)state;
@@ -184,10 +44,12 @@ static void elementwise(void **state) {
     compare("gather", run_gather);
 }
 
-RUN(run_sum, bp_reduce_run(options, BP_REDUCE_SUM, t(0), 2, (int[]){0, 2}, 0, t(1)))
-RUN(run_argmax, bp_reduce_run(options, BP_REDUCE_ARGMAX, t(0), 1, (int[]){1}, 0, t(1)))
-RUN(run_softmax, bp_softmax_run(options, BP_SOFTMAX, t(0), 0, t(1)))
-RUN(run_softmax_backward, bp_softmax_backward_run(options, BP_LOG_SOFTMAX, t(0), t(1), 1, t(2)))
+RUN(run_sum, bp_reduce_run(transfers_options, BP_REDUCE_SUM, t(0), 2, (int[]){0, 2}, 0, t(1)))
+RUN(run_argmax, bp_reduce_run(transfers_options, BP_REDUCE_ARGMAX, t(0), 1, (int[]){1}, 0, t(1)))
+RUN(run_softmax, bp_softmax_run(transfers_options, BP_SOFTMAX, t(0), 0, t(1)))
+RUN(run_variance, bp_variance_run(transfers_options, BP_VAR, t(0), 2, (int[]){0, 2}, 1, 0, t(1)))
+RUN(run_any, bp_reduce_run(transfers_options, BP_REDUCE_ANY, t(0), 2, (int[]){0, 2}, 0, t(1)))
+RUN(run_softmax_backward, bp_softmax_backward_run(transfers_options, BP_LOG_SOFTMAX, t(0), t(1), 1, t(2)))
 
 static void reductions(void **state) {
     (void)state;
@@ -197,6 +59,12 @@ static void reductions(void **state) {
     add(BP_F32, false, SHAPE(4, 5));
     add(BP_I64, true, SHAPE(4));
     compare("argmax", run_argmax);
+    add(BP_F32, true, SHAPE(4, 5, 6));
+    add(BP_BOOL, false, SHAPE(5));
+    compare("any", run_any);
+    add(BP_F32, true, SHAPE(4, 5, 6));
+    add(BP_F32, false, SHAPE(5));
+    compare("variance", run_variance);
     add(BP_F64, true, SHAPE(4, 5));
     add(BP_F64, false, SHAPE(4, 5));
     compare("softmax", run_softmax);
@@ -216,7 +84,7 @@ static bp_status pool(bp_pool_kind kind, bp_pool_pass pass) {
                          .output = t(1),
                          .indices = kind == BP_POOL_MAX ? t(2) : NULL};
     test_call_to_pass("pool", &call, (int)pass);
-    return bp_pool_run(options, &call);
+    return bp_pool_run(transfers_options, &call);
 }
 RUN(run_max, pool(BP_POOL_MAX, BP_POOL_FORWARD))
 RUN(run_max_backward, pool(BP_POOL_MAX, BP_POOL_BACKWARD))
@@ -244,7 +112,7 @@ static bp_status conv(bp_conv_pass pass) {
                          .bias = pass == BP_CONV_INPUT ? NULL : t(2),
                          .output = t(3)};
     test_call_to_pass("conv", &call, (int)pass);
-    return bp_conv_run(options, &call);
+    return bp_conv_run(transfers_options, &call);
 }
 RUN(run_conv, conv(BP_CONV_FORWARD))
 RUN(run_conv_input, conv(BP_CONV_INPUT))
@@ -281,7 +149,7 @@ static bp_status batch_norm(bp_batch_norm_pass pass) {
                                      .input_gradient = back ? t(8) : NULL,
                                      .weight_gradient = back ? t(9) : NULL,
                                      .bias_gradient = back ? t(10) : NULL};
-    return bp_batch_norm_run(options, &call);
+    return bp_batch_norm_run(transfers_options, &call);
 }
 RUN(run_batch_norm, batch_norm(BP_BATCH_NORM_INFERENCE))
 RUN(run_batch_norm_training, batch_norm(BP_BATCH_NORM_TRAINING))
@@ -304,7 +172,7 @@ static bp_status layer_norm(bp_layer_norm_pass pass) {
                                      .input_gradient = back ? t(6) : NULL,
                                      .weight_gradient = back ? t(7) : NULL,
                                      .bias_gradient = back ? t(8) : NULL};
-    return bp_layer_norm_run(options, &call);
+    return bp_layer_norm_run(transfers_options, &call);
 }
 RUN(run_layer_norm, layer_norm(BP_LAYER_NORM_FORWARD))
 RUN(run_layer_norm_backward, layer_norm(BP_LAYER_NORM_BACKWARD))
@@ -352,7 +220,7 @@ static bp_status attention(bool back) {
                                     .key_gradient = back ? t(8) : NULL,
                                     .value_gradient = back ? t(9) : NULL,
                                     .mask_gradient = back ? t(10) : NULL};
-    return bp_attention_run(options, &call);
+    return bp_attention_run(transfers_options, &call);
 }
 RUN(run_attention, attention(false))
 RUN(run_attention_backward, attention(true))
@@ -365,7 +233,7 @@ static bp_status run_attention_paged(void) {
                                     .output = t(3),
                                     .pages = t(4),
                                     .lengths = t(5)};
-    return bp_attention_run(options, &call);
+    return bp_attention_run(transfers_options, &call);
 }
 
 static void attentions(void **state) {
@@ -417,7 +285,7 @@ static void add_lstm(void) {
     add(BP_F32, true, SHAPE(D, 4 * H));
     add(BP_F32, true, SHAPE(D, 4 * H));
     add(BP_F32, false, SHAPE(D * T * B * 5 * H)); /* 20: the reserve, below without gaps */
-    placed *reserve = &all.tensor[20];
+    placed *reserve = &transfers.tensor[20];
     const int64_t shape[] = {D, T, B, 5 * H}, strides[] = {T * B * 5 * H, B * 5 * H, 5 * H, 1};
     memcpy(reserve->host.shape, shape, sizeof shape);
     memcpy(reserve->host.strides, strides, sizeof strides);
@@ -456,7 +324,7 @@ static bp_status lstm(bp_rnn_pass pass) {
         call.final_hidden = t(8);
         call.final_cell = t(9);
     }
-    return bp_rnn_run(options, &call);
+    return bp_rnn_run(transfers_options, &call);
 }
 RUN(run_lstm, lstm(BP_RNN_TRAINING))
 static bp_status run_lstm_backward(void) {
@@ -475,7 +343,7 @@ static void recurrent_layers(void **state) {
 static bp_status transform(bp_fft_transform kind, int64_t length) {
     const bp_fft_call call = {
         .struct_size = sizeof call, .transform = kind, .axis_count = 1, .axes = (int[]){-1}, .s = (int64_t[]){length}};
-    return bp_fft_run(options, &call, t(0), t(1));
+    return bp_fft_run(transfers_options, &call, t(0), t(1));
 }
 RUN(run_fft, transform(BP_FFT, 8))
 RUN(run_rfft, transform(BP_RFFT, 8))
@@ -505,12 +373,12 @@ static bp_status run_linalg(void) {
     for (int i = 0; i < linalg_operands; i++) {
         bp__linalg_set(&call, i, t(i));
     }
-    return bp_linalg_run(options, &call);
+    return bp_linalg_run(transfers_options, &call);
 }
 
 static void linalg(bp_op op) {
     linalg_op = op;
-    linalg_operands = all.count;
+    linalg_operands = transfers.count;
     compare(bp_op_name(op), run_linalg);
 }
 
@@ -535,16 +403,16 @@ static void linear_algebra(void **state) {
     linalg(BP_OP_DET);
 }
 
-RUN(run_product, bp_matmul_run(options, t(0), t(1), t(2)))
+RUN(run_product, bp_matmul_run(transfers_options, t(0), t(1), t(2)))
 static bp_status run_gemm(void) {
     const bp_scalar alpha = {2, 0}, beta = {0.5, 0};
-    return bp_gemm_run(options, BP_TRANSPOSE, BP_AS_IS, &alpha, t(0), t(1), &beta, t(2));
+    return bp_gemm_run(transfers_options, BP_TRANSPOSE, BP_AS_IS, &alpha, t(0), t(1), &beta, t(2));
 }
 static bp_status run_einsum(void) {
     const DLTensor *operands[] = {t(0), t(1), t(2)};
     const bp_einsum_call call = {
         .struct_size = sizeof call, .expression = "ij,jk,kl->li", .count = 3, .operands = operands};
-    return bp_einsum_run(options, &call, t(3));
+    return bp_einsum_run(transfers_options, &call, t(3));
 }
 
 static void products(void **state) {
@@ -567,7 +435,7 @@ static void products(void **state) {
 static bp_status run_random(void) {
     const bp_random_call call = {
         .struct_size = sizeof call, .kind = BP_RANDOM_NORMAL, .seed = 5, .offset = 2, .output = t(0)};
-    return bp_random_run(options, &call);
+    return bp_random_run(transfers_options, &call);
 }
 
 static void random_numbers(void **state) {
@@ -576,9 +444,26 @@ static void random_numbers(void **state) {
     compare("random", run_random);
 }
 
+RUN(run_pad, bp_pad_run(transfers_options, BP_PAD_REFLECT, t(0), 2, (int64_t[]){2, -1}, (int64_t[]){0, 3}, 0, t(1)))
+RUN(run_roll, bp_roll_run(transfers_options, t(0), 1, (int[]){0}, (int64_t[]){3}, t(1)))
+RUN(run_flip, bp_flip_run(transfers_options, t(0), 1, (int[]){1}, t(1)))
+
+static void padding(void **state) {
+    (void)state;
+    add(BP_F32, true, SHAPE(3, 5, 7));
+    add(BP_F32, true, SHAPE(3, 7, 9));
+    compare("pad", run_pad);
+    add(BP_I64, true, SHAPE(5, 7));
+    add(BP_I64, false, SHAPE(5, 7));
+    compare("roll", run_roll);
+    add(BP_BOOL, false, SHAPE(5, 7));
+    add(BP_BOOL, true, SHAPE(5, 7));
+    compare("flip", run_flip);
+}
+
 static bp_status run_cumsum(void) {
     const bp_cumsum_call call = {.struct_size = sizeof call, .axis = 1, .input = t(0), .output = t(1)};
-    return bp_cumsum_run(options, &call);
+    return bp_cumsum_run(transfers_options, &call);
 }
 
 static void cumulative_sums(void **state) {
@@ -588,13 +473,13 @@ static void cumulative_sums(void **state) {
     compare("cumsum", run_cumsum);
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, clear)
+#define TEST(name) cmocka_unit_test_setup(name, transfers_clear)
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        TEST(elementwise),    TEST(reductions), TEST(pooling),          TEST(convolutions),
-        TEST(normalization),  TEST(attentions), TEST(recurrent_layers), TEST(transforms),
-        TEST(linear_algebra), TEST(products),   TEST(random_numbers),   TEST(cumulative_sums),
+        TEST(elementwise),    TEST(reductions),       TEST(pooling),    TEST(convolutions),   TEST(normalization),
+        TEST(attentions),     TEST(recurrent_layers), TEST(transforms), TEST(linear_algebra), TEST(products),
+        TEST(random_numbers), TEST(cumulative_sums),  TEST(padding),
     };
-    return cmocka_run_group_tests(tests, start, stop);
+    return cmocka_run_group_tests(tests, transfers_start, transfers_stop);
 }

@@ -175,8 +175,9 @@ static void run_take(input *in, const bp_options *set) {
 
 static void run_reduce(input *in, const bp_options *set) {
     array x, y;
-    const bp_reduce_kind kind = (bp_reduce_kind)below(in, 7);
-    const bp_dtype type = types[below(in, 6)], to = kind >= BP_REDUCE_ARGMAX ? BP_I64 : type;
+    const bp_reduce_kind kind = (bp_reduce_kind)below(in, 9);
+    const bool truth = kind == BP_REDUCE_ANY || kind == BP_REDUCE_ALL;
+    const bp_dtype type = types[below(in, 6)], to = truth ? BP_BOOL : kind >= BP_REDUCE_ARGMAX ? BP_I64 : type;
     int axes[BP_MAX_NDIM], count = 0;
     bool reduced[BP_MAX_NDIM];
     const int keep_axes = below(in, 2);
@@ -205,7 +206,7 @@ static void run_reduce(input *in, const bp_options *set) {
     int64_t index[BP_MAX_NDIM] = {0};
     for (bool more = status == BP_OK && count_of(&y) > 0; more; more = advance(&y, index)) {
         array part = x; /* the elements that are joined: dimensions that are kept have size 1 */
-        int64_t from[BP_MAX_NDIM] = {0}, at[BP_MAX_NDIM] = {0}, n = 0, best = -1;
+        int64_t from[BP_MAX_NDIM] = {0}, at[BP_MAX_NDIM] = {0}, n = 0, best = -1, true_ones = 0;
         double sum = 0, size = 0, product = 1, extreme = 0, largest = 1;
         for (int d = 0, out = 0; d < x.tensor.ndim; d++) {
             part.shape[d] = reduced[d] ? x.shape[d] : 1;
@@ -218,6 +219,7 @@ static void run_reduce(input *in, const bp_options *set) {
                 place_of[d] = at[d] + from[d];
             }
             const double v = get(&x, place_of);
+            true_ones += v != 0;
             sum += v;
             size += fabs(v);
             product *= v;
@@ -245,6 +247,12 @@ static void run_reduce(input *in, const bp_options *set) {
         case BP_REDUCE_MAX:
         case BP_REDUCE_MIN:
             expect(got, extreme, 0);
+            break;
+        case BP_REDUCE_ANY:
+            expect(got, true_ones > 0, 0);
+            break;
+        case BP_REDUCE_ALL:
+            expect(got, true_ones == n, 0);
             break;
         default:
             expect(got, (double)best, 0);
@@ -367,7 +375,8 @@ static void run_huge(input *in, const bp_options *set) {
             x[1].tensor.ndim = ndim;
             memcpy(x[1].shape, shape, (size_t)ndim * sizeof *shape);
         }
-        bp_reduce_explain(&e, NULL, (bp_reduce_kind)below(in, 8), a, 1, &axis, 1, b);
+        bp_reduce_explain(&e, NULL, (bp_reduce_kind)below(in, 10), a, 1, &axis, 1, b);
+        bp_variance_explain(&e, NULL, (bp_variance_kind)below(in, 3), a, 1, &axis, (double)axis, 1, b);
         break;
     case 5:
         bp_softmax_backward_explain(&e, NULL, (bp_softmax_kind)below(in, 3), a, b, axis, c);

@@ -23,6 +23,14 @@ static const shapes some_shapes[] = {
 };
 enum { SHAPES = sizeof some_shapes / sizeof *some_shapes };
 
+static bool is_truth(bp_reduce_kind kind) {
+    return kind == BP_REDUCE_ANY || kind == BP_REDUCE_ALL;
+}
+
+static bp_dtype type_of_result(bp_reduce_kind kind, bp_dtype dtype) {
+    return is_truth(kind) ? BP_BOOL : kind >= BP_REDUCE_ARGMAX ? BP_I64 : dtype;
+}
+
 static bool is_floating(bp_dtype dtype) {
     return dtype >= BP_F16 && dtype <= BP_F64;
 }
@@ -34,7 +42,11 @@ static void fill(device_array *t, bp_reduce_kind kind, bool special) {
     for (int64_t i = 0; i < test_array_count(&t->host); i++) {
         static const double specials[] = {NAN, INFINITY, -INFINITY};
         double value = is_floating(dtype) ? test_array_uniform() : (double)test_array_between(-30000, 30000);
-        if (kind >= BP_REDUCE_MAX) {
+        if (is_truth(kind)) { /* one in 60 may decide; the least denormal number is not 0, and -0 is */
+            const bool other = (test_array_between(0, 60) == 0) == (kind == BP_REDUCE_ANY);
+            const double tiny = dtype == BP_F64 ? 0x1p-1074 : dtype == BP_F16 ? 0x1p-24 : 0x1p-133;
+            value = other ? (is_floating(dtype) && i % 2 ? tiny : 1) : is_floating(dtype) && i % 3 ? -0.0 : 0;
+        } else if (kind >= BP_REDUCE_MAX) {
             value = (double)test_array_between(-3, 3); /* many are equal */
         }
         if (kind == BP_REDUCE_PROD && is_floating(dtype)) {
@@ -109,6 +121,19 @@ static void check_extreme(const char *text, bp_reduce_kind kind, const group *g,
     }
 }
 
+static void check_truth(const char *text, bp_reduce_kind kind, const group *g, const device_array *x,
+                        const device_array *y, int64_t result) {
+    int64_t count = 0;
+    for (int64_t i = 0; i < g->count; i++) {
+        count += is_floating(x->host.dtype) ? test_array_get(&x->host, g->index[i]) != 0
+                                            : test_array_get_i64(&x->host, g->index[i]) != 0;
+    }
+    const bool got = test_array_get_i64(&y->host, result), want = kind == BP_REDUCE_ANY ? count > 0 : count == g->count;
+    if (got != want) {
+        fail_msg("%s: result %" PRId64 " is %d instead of %d", text, result, got, want);
+    }
+}
+
 static void check_whole_sum(const char *text, bp_reduce_kind kind, const group *g, const device_array *x,
                             const device_array *y, int64_t result) {
     uint64_t sum = kind == BP_REDUCE_PROD;
@@ -157,7 +182,7 @@ static void check_reduction(bp_reduce_kind kind, bp_dtype dtype, bp_dtype output
             shape[ndim++] = s->size[d];
         }
     }
-    if (reduced == 0 && kind >= BP_REDUCE_MAX) {
+    if (reduced == 0 && kind >= BP_REDUCE_MAX && !is_truth(kind)) {
         return;
     }
     snprintf(text, sizeof text, "kind %d of %s, shape number %d, layout %d", (int)kind, bp_dtype_name(dtype),
@@ -175,7 +200,9 @@ static void check_reduction(bp_reduce_kind kind, bp_dtype dtype, bp_dtype output
     }
     for (int64_t i = 0; i < results; i++) {
         group g = group_of(s, i);
-        if (kind >= BP_REDUCE_MAX) {
+        if (is_truth(kind)) {
+            check_truth(text, kind, &g, &x, &y, i);
+        } else if (kind >= BP_REDUCE_MAX) {
             check_extreme(text, kind, &g, &x, &y, i);
         } else if (is_floating(dtype)) {
             check_sum(text, kind, &g, &x, &y, i, s->axes == 8 && layout == TEST_COMPACT && number % 7 != 6);
@@ -198,18 +225,19 @@ static bool leaves_kind(int kind) {
 }
 
 static void test_reductions(void **state) {
-    static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_I32, BP_I64};
+    static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_I32, BP_I64, BP_BOOL};
     int number = 0;
     (void)state;
     test_device_need();
-    for (int i = 0; i < 6; i++) {
-        for (int kind = 0; kind <= BP_REDUCE_ARGMIN; kind++) {
-            if (test_device_leaves_out(kind % 6 != i && !(kind == BP_REDUCE_SUM && i >= 4)) || leaves_kind(kind)) {
+    for (int i = 0; i < 7; i++) {
+        for (int kind = i < 6 ? 0 : BP_REDUCE_ANY; kind <= BP_REDUCE_ALL; kind++) {
+            const bool some = is_truth((bp_reduce_kind)kind) ? (kind + i) % 2 : kind % 6 == i;
+            if (test_device_leaves_out(!some && !(kind == BP_REDUCE_SUM && i >= 4)) || leaves_kind(kind)) {
                 continue;
             }
             for (int s = 0; s < SHAPES && !(i >= 4 && kind == BP_REDUCE_MEAN) && !refused(types[i], kind); s++) {
                 const bool longer = types[i] == BP_I32 && kind <= BP_REDUCE_PROD && s % 2;
-                const bp_dtype output = kind >= BP_REDUCE_ARGMAX || longer ? BP_I64 : types[i];
+                const bp_dtype output = longer ? BP_I64 : type_of_result((bp_reduce_kind)kind, types[i]);
                 check_reduction((bp_reduce_kind)kind, types[i], output, &some_shapes[s], number++);
             }
         }
@@ -222,13 +250,84 @@ static void test_long(void **state) {
     (void)state;
     test_device_need();
     for (int i = 0; i < 3; i++) {
-        for (int kind = 0; kind <= BP_REDUCE_ARGMIN; kind++) {
+        for (int kind = 0; kind <= BP_REDUCE_ALL; kind++) {
             const shapes s = longer[i];
             if (refused(BP_F32, kind) || leaves_kind(kind)) {
                 continue;
             }
-            check_reduction((bp_reduce_kind)kind, BP_F32, kind >= BP_REDUCE_ARGMAX ? BP_I64 : BP_F32, &s, 0);
+            check_reduction((bp_reduce_kind)kind, BP_F32, type_of_result((bp_reduce_kind)kind, BP_F32), &s, 0);
         }
+    }
+}
+
+/* ---- Variances ---- */
+
+/* The bound of reduce.h. */
+static void check_variance(bp_variance_kind kind, double correction, bp_dtype dtype, const shapes *s, double mean,
+                           int number) {
+    char text[160];
+    int64_t shape[NDIM];
+    int axes[NDIM], axis_count = 0, ndim = 0;
+    device_array x, y;
+    for (int d = 0; d < NDIM; d++) {
+        if (s->axes >> d & 1) {
+            axes[axis_count++] = d;
+        } else {
+            shape[ndim++] = s->size[d];
+        }
+    }
+    snprintf(text, sizeof text, "%s of %s, mean %g, correction %g, case %d", kind == BP_VAR ? "var" : "std",
+             bp_dtype_name(dtype), mean, correction, number);
+    device_array_make(&x, dtype, NDIM, s->size, (test_layout)(number % TEST_LAYOUTS), number % 7 == 6 ? 2 : 0);
+    device_array_make(&y, dtype, ndim, shape, (test_layout)(number / 4 % TEST_LAYOUTS), 0);
+    for (int64_t i = 0; i < test_array_count(&x.host); i++) {
+        test_array_set(&x.host, i, mean + (i % 1000 == 17 ? 500 : 1) * test_array_uniform());
+    }
+    device_array_send(&x);
+    device_array_send(&y);
+    assert_ok(bp_variance_run(NULL, kind, &x.tensor, axis_count, axes, correction, 0, &y.tensor));
+    device_array_fetch(&y, text);
+    for (int64_t i = 0; i < test_array_count(&y.host); i++) {
+        group g = group_of(s, i);
+        long double average = 0, square = 0;
+        const long double n = (long double)g.count;
+        const long double first = g.count > 0 ? (long double)test_array_get(&x.host, g.index[0]) : 0;
+        for (int64_t j = 0; j < g.count; j++) {
+            average += ((long double)test_array_get(&x.host, g.index[j]) - first) / n;
+        }
+        for (int64_t j = 0; j < g.count; j++) {
+            const long double d = ((long double)test_array_get(&x.host, g.index[j]) - first) - average;
+            square += d * d;
+        }
+        const long double variance = square / fmaxl(n - (long double)correction, 0);
+        const double want = (double)(kind == BP_STD ? sqrtl(variance) : variance);
+        const double unit =
+            test_without_f64 ? (2 * (double)n + 32) * 0x1p-44 + 0x1p-20 : (2 * (double)n + 32) * 0x1p-53;
+        const double error = (unit + 2.01 * device_eps(dtype)) * fabs(want) + 2 * device_tiny(dtype);
+        assert_close(text, i, test_array_get(&y.host, i), want, isfinite(error) ? error : 0);
+        free(g.index);
+    }
+    device_array_free(&x);
+    device_array_free(&y);
+}
+
+static void test_variances(void **state) {
+    static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
+    static const double corrections[] = {1, 0, 2.5, -1};
+    static const shapes longer[] = {{{1, 1, 1, 300007}, 8}, {{1, 1, 90001, 3}, 4}, {{1, 1, 2000, 70}, 8}};
+    int number = 0;
+    (void)state;
+    test_device_need();
+    for (int i = 0; i < 4; i++) {
+        for (int s = 0; s < SHAPES && !refused(types[i], BP_REDUCE_SUM); s++, number++) {
+            if (!test_device_leaves_out((s + i) % 2)) {
+                check_variance((bp_variance_kind)(number % 2), corrections[number % 4], types[i], &some_shapes[s],
+                               i < 2 && s % 3 == 0 ? 1e6 : 2, number);
+            }
+        }
+    }
+    for (int s = 0; s < 3; s++) {
+        check_variance(BP_VAR, 1, BP_F32, &longer[s], s == 1 ? 0 : 1e4, 4 * s);
     }
 }
 
@@ -335,6 +434,7 @@ static void test_small_groups(void **state) {
         for (int k = 0; k < 2; k++) {
             check_reduction(kinds[k], BP_F32, k ? BP_I64 : BP_F32, &some_shapes[i], 2 * i + k);
         }
+        check_variance(BP_VAR, 1, BP_F32, &some_shapes[i], 3, i);
         if (some_shapes[i].axes == 8 && some_shapes[i].size[0] > 0) {
             check_softmax(BP_SOFTMAX, BP_F32, &some_shapes[i], i);
         }
@@ -344,6 +444,7 @@ static void test_small_groups(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_reductions), cmocka_unit_test(test_long),
-                                       cmocka_unit_test(test_softmax), cmocka_unit_test(test_small_groups)};
+                                       cmocka_unit_test(test_variances), cmocka_unit_test(test_softmax),
+                                       cmocka_unit_test(test_small_groups)};
     return cmocka_run_group_tests(tests, test_device_setup, NULL);
 }

@@ -36,6 +36,7 @@ bp_status call_random(void);
 
 /* Cumulative sums, of rows that threads share: one-shot, planned and explained. */
 bp_status call_cumsum(void);
+bp_status call_pad(void);
 
 /* Both passes of layer normalization. */
 bp_status call_layer_norm(void);

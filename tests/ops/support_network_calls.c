@@ -396,6 +396,35 @@ bp_status call_random(void) {
     return status;
 }
 
+/* ---- Padding ---- */
+
+bp_status call_pad(void) {
+    static const int axes[] = {0};
+    static const float x[2] = {1, 2};
+    static float y[3];
+    static const int64_t sizes[] = {2, 3}, one = 1;
+    bp_view in, out, same;
+    bp_plan *plan;
+    bp_explanation *explanation;
+    bp_status status = bp_view_init(&in, (void *)(uintptr_t)x, BP_F32, 1, &sizes[0], NULL);
+    status = status == BP_OK ? bp_view_init(&same, y, BP_F32, 1, &sizes[0], NULL) : status;
+    status = status == BP_OK ? bp_view_init(&out, y, BP_F32, 1, &sizes[1], NULL) : status;
+    const DLTensor *i = &in.tensor;
+    status = status == BP_OK ? bp_flip_run(NULL, i, 0, NULL, &same.tensor) : status;
+    status = status == BP_OK ? bp_roll_run(NULL, i, 1, axes, &one, &same.tensor) : status;
+    status = status == BP_OK ? bp_pad_run(NULL, BP_PAD_REFLECT, i, 1, &one, NULL, 0, &out.tensor) : status;
+    status = status == BP_OK
+                 ? release(bp_pad_explain(&explanation, NULL, BP_PAD_REFLECT, i, 1, &one, NULL, 0, &out.tensor),
+                           &explanation)
+                 : status;
+    status = status == BP_OK ? bp_pad_plan(&plan, NULL, BP_PAD_REFLECT, i, 1, &one, NULL, 0, &out.tensor) : status;
+    if (status == BP_OK) {
+        status = bp_execute(plan, (bp_operand[]){{(void *)(uintptr_t)x, 0}, {y, 0}}, NULL);
+        bp_plan_release(plan);
+    }
+    return status;
+}
+
 /* ---- Cumulative sums ---- */
 
 bp_status call_cumsum(void) {
@@ -477,6 +506,7 @@ bp_status call_reductions(void) {
         status = status == BP_OK
                      ? release(bp_reduce_explain(&explanation, NULL, BP_REDUCE_SUM, x, 0, NULL, 0, y), &explanation)
                      : status;
+        status = status == BP_OK ? bp_variance_run(NULL, BP_VAR, x, 0, NULL, 1, 0, y) : status;
         status = status == BP_OK ? bp_softmax_run(NULL, BP_SOFTMAX, x, 0, &out.tensor) : status;
         status = status == BP_OK ? bp_softmax_backward_run(NULL, BP_SOFTMAX, x, x, 0, &out.tensor) : status;
         status = status == BP_OK ? bp_softmax_plan(&plan, NULL, BP_SOFTMAX, x, 0, &out.tensor) : status;

@@ -471,6 +471,7 @@ static const struct {
     {"concat", call_concat},
     {"random", call_random},
     {"cumsum", call_cumsum},
+    {"pad", call_pad},
     {"layer_norm", call_layer_norm},
     {"reductions", call_reductions},
 };

@@ -29,6 +29,7 @@ static const struct {
     {"reduce.preferred", "reductions are offered by native", "offers no reductions", 0},
     {"random.preferred", "random numbers are offered by native", "offers no random numbers", 0},
     {"cumsum.preferred", "cumulative sums are offered by native", "offers no cumulative sums", 0},
+    {"pad.preferred", "padding is offered by native", "offers no padding", 0},
     {"einsum.preferred", "contractions are offered by native", "offers no contractions", 0}};
 #define FAMILIES (sizeof families / sizeof families[0])
 
@@ -173,6 +174,7 @@ static void settings_have_an_effect_where_there_is_a_choice(void **unused) {
                  {"reduce", false, 0},
                  {"random", false, 0},
                  {"cumsum", false, 0},
+                 {"pad", false, 0},
                  {"layer_norm", false, 0}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         for (int last = 0; last < 2; last++) {
@@ -195,7 +197,7 @@ static void each_family_has_a_preference_and_a_list(void **unused) {
     (void)unused;
     static const char *const names[] = {"blas",   "einsum",     "fft",        "linalg", "conv",
                                         "pool",   "batch_norm", "attention",  "rnn",    "elementwise",
-                                        "reduce", "random",     "layer_norm", "cumsum"};
+                                        "reduce", "random",     "layer_norm", "cumsum", "pad"};
     static const int64_t shape[] = {4, 4};
     bp_view a, b;
     bp_view_init(&a, NULL, BP_F32, 2, shape, NULL);

@@ -81,6 +81,45 @@ def test_reduction_out_and_explanation():
         reduce.sum(x, axis=0, out=out)
 
 
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4", "i8", "?", "u1", "u8"])
+@pytest.mark.parametrize("axis", [None, 0, (0, 2), ()])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_truths(dtype, axis, keepdims):
+    draws = np.random.default_rng(3).random((5, 6, 7))
+    for name, share in (("any", 0.05), ("all", 0.95)):
+        x = (draws < share).astype(dtype).transpose(2, 0, 1)[:, ::2, ::-1]
+        got, want = (getattr(of, name)(x, axis=axis, keepdims=keepdims) for of in (reduce, np))
+        assert type(got) is np.ndarray and got.dtype == np.bool_
+        np.testing.assert_array_equal(got, want)
+    assert reduce.any(np.array([0.0, np.nan])) and not reduce.any(np.zeros(0)) and reduce.all(np.zeros(0))
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i4"])
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 2), ()])
+@pytest.mark.parametrize("correction", [0, 1, 2.5])
+def test_variances(dtype, axis, correction):
+    x = (draw(5, 6, 7) * 10 + 3).astype(dtype).transpose(2, 0, 1)[:, ::2, ::-1]
+    for name in ("var", "std"):
+        with np.errstate(all="ignore"):
+            want = getattr(np, name)(x.astype("f8"), axis=axis, ddof=correction, keepdims=True)
+        if correction and axis == ():  # NumPy warns, and so it is NaN: 0 / 0
+            assert np.isnan(want).all()
+        got = getattr(reduce, name)(x, axis=axis, correction=correction, keepdims=True)
+        assert got.dtype == (x.dtype if dtype != "i4" else "f8")
+        np.testing.assert_allclose(got, want, 4 * EPS.get(dtype, 2.0**-49) if dtype != "f8" else 1e-13)
+
+
+def test_variance_has_the_defaults_of_the_array_api():
+    assert reduce.var([1.0, 2.0, 6.0]) == np.var([1.0, 2.0, 6.0]) and reduce.std(np.array([1, 3])) == 1
+    x = np.array([1e6, 1e6 + 0.5], "f4")
+    assert reduce.var(x) == 0.0625 and np.isnan(reduce.var(np.zeros(0))) and np.isposinf(reduce.var([1.0, 2.0], correction=2))
+    with pytest.raises(ValueError, match="correction is nan"):
+        reduce.var(x, correction=float("nan"))
+    out = np.zeros((), "f4")
+    assert reduce.std(x, out=out, correction=1) is out and out == np.float32(0.5**0.5 / 2)
+    assert bp.explain(reduce.std, x, correction=0.5).problem == "f32 std of 1 x 2 elements, correction 0.5"
+
+
 # ---- Softmax ----
 
 

@@ -20,7 +20,7 @@
 #define I64(...) ((const int64_t[]){__VA_ARGS__})
 #define AXES(...) ((const int[]){__VA_ARGS__})
 
-enum { CASES = 3000, KINDS = 7 };
+enum { CASES = 3000, KINDS = 9 };
 
 static const char *const settings[] = {"", "cpu.capability=default", "cpu.capability=avx2", "num_threads=2"};
 enum { SETTINGS = sizeof settings / sizeof *settings };
@@ -36,12 +36,46 @@ typedef struct reduction {
     char text[160];
 } reduction;
 
+static bool is_position(bp_reduce_kind kind) {
+    return kind == BP_REDUCE_ARGMAX || kind == BP_REDUCE_ARGMIN;
+}
+
+static bool is_truth(bp_reduce_kind kind) {
+    return kind == BP_REDUCE_ANY || kind == BP_REDUCE_ALL;
+}
+
+static bool is_extreme(bp_reduce_kind kind) {
+    return kind >= BP_REDUCE_MAX && !is_truth(kind);
+}
+
 static bool floating(bp_dtype dtype) {
     return dtype <= BP_F64;
 }
 
+/* Mostly elements that decide nothing: 0, also with a sign, for ANY, and other numbers for ALL. The others are few, so
+ * that both results occur: NaN and the least denormal number are not 0. */
+static void fill_truths(reduction *c) {
+    static const double zeros[] = {0, -0.0}, others[] = {1, -2, NAN, INFINITY, 0x1p-24};
+    const int64_t rare = test_array_between(0, 1) ? 30 : 1000;
+    for (int64_t i = 0; i < test_array_count(&c->input); i++) {
+        const bool other = (test_array_between(0, rare) == 0) == (c->kind == BP_REDUCE_ANY);
+        if (floating(c->dtype)) {
+            const double tiny = c->dtype == BP_F64 ? 0x1p-1074 : c->dtype == BP_F16 ? 0x1p-24 : 0x1p-133;
+            const int64_t which = test_array_between(0, 5);
+            test_array_set(&c->input, i, !other ? zeros[which % 2] : which == 5 ? tiny : others[which]);
+        } else {
+            const int64_t most = c->dtype == BP_I64 ? INT64_C(1) << 40 : 0x40000000;
+            test_array_set_i64(&c->input, i, !other ? 0 : c->dtype == BP_BOOL || test_array_between(0, 1) ? 1 : most);
+        }
+    }
+}
+
 /* Numbers whose products are exact, or with equal ones among them, or any. */
 static void fill(reduction *c) {
+    if (is_truth(c->kind)) {
+        fill_truths(c);
+        return;
+    }
     const int64_t nan = test_array_between(0, 3) == 0 ? test_array_between(0, 40) : -1;
     for (int64_t i = 0; i < test_array_count(&c->input); i++) {
         if (!floating(c->dtype)) {
@@ -49,7 +83,7 @@ static void fill(reduction *c) {
             test_array_set_i64(&c->input, i, c->dtype == BP_I32 ? (int32_t)wide : wide);
         } else if (c->kind == BP_REDUCE_PROD) {
             test_array_set(&c->input, i, ldexp(test_array_between(0, 1) ? 1 : -1, (int)test_array_between(-1, 1)));
-        } else if (c->kind >= BP_REDUCE_MAX) {
+        } else if (is_extreme(c->kind)) {
             test_array_set(&c->input, i, i == nan ? NAN : (double)test_array_between(-8, 8));
         } else {
             test_array_set(&c->input, i, 3 + 100 * test_array_uniform());
@@ -75,10 +109,12 @@ static void begin(reduction *c, bp_dtype dtype, bp_reduce_kind kind, int ndim, c
     assert_int_equal(
         bp_reduce_shape(&c->input.view.tensor, c->axis_count, c->all ? NULL : c->axes, c->keep, &out_ndim, out_shape),
         BP_OK);
-    const bool wide =
-        kind >= BP_REDUCE_ARGMAX || (kind <= BP_REDUCE_PROD && dtype == BP_I32 && test_array_between(0, 1));
-    test_array_make(&c->output, wide ? BP_I64 : dtype, out_ndim, out_shape,
-                    (test_layout)test_array_between(0, TEST_LAYOUTS - 1));
+    const bool wide = is_position(kind) || (kind <= BP_REDUCE_PROD && dtype == BP_I32 && test_array_between(0, 1));
+    test_array_make(&c->output,
+                    wide             ? BP_I64
+                    : is_truth(kind) ? BP_BOOL
+                                     : dtype,
+                    out_ndim, out_shape, (test_layout)test_array_between(0, TEST_LAYOUTS - 1));
     fill(c);
     int length = snprintf(c->text, sizeof c->text, "%s kind %d%s%s, sizes", bp_dtype_name(dtype), (int)kind,
                           c->keep ? ", keep" : "", wide ? " i64" : "");
@@ -112,14 +148,15 @@ static void compare(const reduction *c) {
     test_array_check_gaps(&c->output, c->text);
 }
 
-static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_I32, BP_I64};
+static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_F16, BP_BF16, BP_I32, BP_I64, BP_BOOL};
 
 static void random_cases(void **state) {
     (void)state;
     test_array_random = 11;
     for (int i = 0; i < CASES; i++) {
-        const bp_dtype dtype = dtypes[i % 6];
-        bp_reduce_kind kind = (bp_reduce_kind)(i / 6 % KINDS);
+        const bp_reduce_kind drawn = (bp_reduce_kind)(i / 7 % KINDS);
+        const bp_dtype dtype = dtypes[is_truth(drawn) ? i % 7 : i % 6];
+        bp_reduce_kind kind = drawn;
         kind = kind == BP_REDUCE_MEAN && !floating(dtype) ? BP_REDUCE_SUM : kind;
         int64_t shape[6];
         const int ndim = (int)test_array_between(0, 5);
@@ -129,7 +166,7 @@ static void random_cases(void **state) {
         if (ndim > 0 && test_array_between(0, 2) == 0) {
             shape[test_array_between(0, ndim - 1)] = test_array_between(40, ndim < 3 ? 3000 : 150);
         }
-        if (ndim > 0 && kind < BP_REDUCE_MAX && test_array_between(0, 15) == 0) {
+        if (ndim > 0 && !is_extreme(kind) && test_array_between(0, 15) == 0) {
             shape[test_array_between(0, ndim - 1)] = 0;
         }
         reduction c;
@@ -163,7 +200,7 @@ static double one(bp_reduce_kind kind, int64_t n, const double *x) {
     int64_t index = -1;
     bp_view in, out;
     assert_int_equal(bp_view_init(&in, (void *)(uintptr_t)x, BP_F64, 1, &n, NULL), BP_OK);
-    const bool position = kind >= BP_REDUCE_ARGMAX;
+    const bool position = is_position(kind);
     assert_int_equal(bp_view_init(&out, position ? (void *)&index : &y, position ? BP_I64 : BP_F64, 0, I64(0), NULL),
                      BP_OK);
     assert_int_equal(bp_reduce_run(NULL, kind, &in.tensor, 0, NULL, 0, &out.tensor), BP_OK);
@@ -235,6 +272,31 @@ static void wide_sums(void **state) {
     assert_true(y == 3e38f);
 }
 
+/* One element decides at each place of rows and columns. Bytes of bool other than 1 are true. */
+static void one_truth(void **state) {
+    (void)state;
+    enum { ROWS = 130, COLUMNS = 70 };
+    static uint8_t x[ROWS][COLUMNS];
+    uint8_t y[ROWS + COLUMNS];
+    for (int at = 0; at < ROWS * COLUMNS; at += 7) {
+        for (int way = 0; way < 4; way++) {
+            const bool any = way % 2, columns = way / 2;
+            const int where = columns ? at % COLUMNS : at / COLUMNS, count = columns ? COLUMNS : ROWS;
+            bp_view in, out;
+            memset(x, any ? 0 : 0xfe, sizeof x);
+            ((uint8_t *)x)[at] = any ? 2 : 0;
+            assert_int_equal(bp_view_init(&in, x, BP_BOOL, 2, I64(ROWS, COLUMNS), NULL), BP_OK);
+            assert_int_equal(bp_view_init(&out, y, BP_BOOL, 1, I64(count), NULL), BP_OK);
+            assert_int_equal(bp_reduce_run(NULL, any ? BP_REDUCE_ANY : BP_REDUCE_ALL, &in.tensor, 1,
+                                           AXES(columns ? 0 : 1), 0, &out.tensor),
+                             BP_OK);
+            for (int i = 0; i < count; i++) {
+                assert_int_equal(y[i], (i == where) == any);
+            }
+        }
+    }
+}
+
 /* A dimension of stride 0 is read as often as it says. */
 static void broadcast(void **state) {
     (void)state;
@@ -262,7 +324,7 @@ static void refused(void **state) {
     assert_int_equal(bp_view_init(&at, index, BP_I64, 1, I64(3), NULL), BP_OK);
     const DLTensor *i = &in.tensor;
     DLTensor *o = &out.tensor;
-    assert_int_equal(bp_reduce_run(NULL, (bp_reduce_kind)7, i, 1, AXES(1), 0, o), BP_E_ARGUMENT);
+    assert_int_equal(bp_reduce_run(NULL, (bp_reduce_kind)KINDS, i, 1, AXES(1), 0, o), BP_E_ARGUMENT);
     assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, NULL, 1, AXES(1), 0, o), BP_E_ARGUMENT);
     assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, i, 1, AXES(1), 0, NULL), BP_E_ARGUMENT);
     assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, i, 1, AXES(2), 0, o), BP_E_ARGUMENT);
@@ -278,6 +340,9 @@ static void refused(void **state) {
     assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_MEAN, &bad.tensor, 1, AXES(1), 0, &at.tensor), BP_E_DTYPE);
     assert_int_equal(bp_view_init(&bad, x, BP_BOOL, 2, I64(3, 4), NULL), BP_OK);
     assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, &bad.tensor, 1, AXES(1), 0, o), BP_E_DTYPE);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_ANY, i, 1, AXES(1), 0, o), BP_E_DTYPE);
+    assert_int_equal(bp_view_init(&bad, index, BP_U8, 2, I64(3, 4), NULL), BP_OK);
+    assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_ALL, &bad.tensor, 1, AXES(1), 0, o), BP_E_DTYPE);
     assert_int_equal(bp_view_init(&bad, x + 2, BP_F32, 1, I64(3), NULL), BP_OK);
     assert_int_equal(bp_reduce_run(NULL, BP_REDUCE_SUM, i, 1, AXES(1), 0, &bad.tensor), BP_E_OVERLAP);
     assert_int_equal(bp_view_init(&bad, y, BP_F32, 1, I64(3), I64(0)), BP_OK);
@@ -375,7 +440,8 @@ static void types_of_sums(void **state) {
         {BP_REDUCE_SUM, BP_I32, BP_DTYPE_NONE, BP_I64},    {BP_REDUCE_PROD, BP_I32, BP_I64, BP_I64},
         {BP_REDUCE_SUM, BP_I32, BP_I32, BP_I32},           {BP_REDUCE_MAX, BP_I32, BP_DTYPE_NONE, BP_I32},
         {BP_REDUCE_SUM, BP_F16, BP_DTYPE_NONE, BP_F16},    {BP_REDUCE_SUM, BP_I64, BP_DTYPE_NONE, BP_I64},
-        {BP_REDUCE_ARGMIN, BP_F32, BP_DTYPE_NONE, BP_I64},
+        {BP_REDUCE_ARGMIN, BP_F32, BP_DTYPE_NONE, BP_I64}, {BP_REDUCE_ANY, BP_I32, BP_DTYPE_NONE, BP_BOOL},
+        {BP_REDUCE_ALL, BP_BOOL, BP_DTYPE_NONE, BP_BOOL},
     };
     int64_t memory[4] = {0};
     bp_view input, output;
@@ -405,6 +471,7 @@ int main(void) {
         cmocka_unit_test(values),
         cmocka_unit_test(wide_sums),
         cmocka_unit_test(types_of_sums),
+        cmocka_unit_test(one_truth),
         cmocka_unit_test(first_positions),
         cmocka_unit_test(broadcast),
         cmocka_unit_test(refused),

@@ -202,8 +202,25 @@ static bp_status selection(bp_explanation **e, const bp_options *options, const 
 
 static bp_status reduction(bp_explanation **e, const bp_options *options, const problem *p) {
     static const int axes[] = {1};
-    const DLTensor *output = p->kind >= BP_REDUCE_ARGMAX ? tensor(BP_I64, "6x5") : f32("6x5");
+    const bool truth = p->kind == BP_REDUCE_ANY || p->kind == BP_REDUCE_ALL;
+    const DLTensor *output = truth                         ? tensor(BP_BOOL, "6x5")
+                             : p->kind >= BP_REDUCE_ARGMAX ? tensor(BP_I64, "6x5")
+                                                           : f32("6x5");
     return bp_reduce_explain(e, options, (bp_reduce_kind)p->kind, f32("6x300x5"), 1, axes, 0, output);
+}
+
+static bp_status padding(bp_explanation **e, const bp_options *options, const problem *p) {
+    static const int64_t one = 1;
+    static const int axes[] = {0};
+    return p->op == BP_OP_FLIP ? bp_flip_explain(e, options, f32("7x9"), 1, axes, f32("7x9"))
+           : p->op == BP_OP_ROLL
+               ? bp_roll_explain(e, options, f32("7x9"), 1, axes, &one, f32("7x9"))
+               : bp_pad_explain(e, options, BP_PAD_REFLECT, f32("7x9"), 1, &one, &one, 0, f32("7x11"));
+}
+
+static bp_status variance(bp_explanation **e, const bp_options *options, const problem *p) {
+    static const int axes[] = {1};
+    return bp_variance_explain(e, options, (bp_variance_kind)p->kind, f32("6x300x5"), 1, axes, 1, 0, f32("6x5"));
 }
 
 static bp_status softmax(bp_explanation **e, const bp_options *options, const problem *p) {
@@ -302,6 +319,11 @@ static const problem problems[] = {
     {BP_OP_REDUCE, reduction, BP_REDUCE_SUM, "sum"},
     {BP_OP_REDUCE, reduction, BP_REDUCE_PROD, "prod"},
     {BP_OP_REDUCE, reduction, BP_REDUCE_ARGMAX, "argmax"},
+    {BP_OP_REDUCE, reduction, BP_REDUCE_ALL, "all"},
+    {BP_OP_VARIANCE, variance, BP_STD, "std"},
+    {BP_OP_PAD, padding, 0, ""},
+    {BP_OP_FLIP, padding, 0, ""},
+    {BP_OP_ROLL, padding, 0, ""},
     {BP_OP_SOFTMAX, softmax, BP_LOG_SOFTMAX, ""},
     {BP_OP_SOFTMAX_BACKWARD, softmax, BP_SOFTMAX, ""},
     {BP_OP_LAYER_NORM, layer_norm, BP_LAYER_NORM_FORWARD, ""},

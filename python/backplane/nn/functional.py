@@ -1,4 +1,4 @@
-"""Convolutions, linear and recurrent layers, pooling, normalization, softmax, attention, activations and embeddings with the
+"""Convolutions, linear and recurrent layers, pooling, normalization, softmax, attention, activations, embeddings and padding with the
 names and arguments of torch.nn.functional and torch.
 
 Element types are f16, bf16, f32 and f64; all arrays of a call have the same one. Arrays of any strides are read in place.
@@ -37,6 +37,7 @@ True
 
 from __future__ import annotations
 
+from .._moves import pad
 from ..backends._module import close as _close
 from ._activation import embedding, gelu, in_place, plain
 from ._attention import scaled_dot_product_attention
@@ -86,6 +87,7 @@ __all__ = [
     "max_pool2d",
     "max_pool3d",
     "mish",
+    "pad",
     "relu",
     "relu6",
     "rms_norm",

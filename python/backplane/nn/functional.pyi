@@ -11,8 +11,9 @@ __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", 
     "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "batch_norm", "celu", "conv1d", "conv2d", "conv3d",
     "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "elu", "embedding", "gelu", "group_norm", "gru", "hardshrink",
     "hardsigmoid", "hardswish", "hardtanh", "instance_norm", "layer_norm", "leaky_relu", "linear", "log_softmax", "logsigmoid", "lstm",
-    "max_pool1d", "max_pool2d", "max_pool3d", "mish", "relu", "relu6", "rms_norm", "rnn_relu", "rnn_tanh", "scaled_dot_product_attention",
-    "selu", "sigmoid", "silu", "softmax", "softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold"]
+    "max_pool1d", "max_pool2d", "max_pool3d", "mish", "pad", "relu", "relu6", "rms_norm", "rnn_relu", "rnn_tanh",
+    "scaled_dot_product_attention", "selu", "sigmoid", "silu", "softmax", "softplus", "softshrink", "softsign", "tanh", "tanhshrink",
+    "threshold"]
 
 @overload
 def adaptive_avg_pool1d(input: NDArray[Any], output_size: Sizes, *, out: None = None,
@@ -1127,6 +1128,22 @@ def mish(input: Buffer, inplace: bool = False, *, out: None = None, settings: Se
 def mish(input: Nested, inplace: bool = False, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
 @overload
 def mish(input: Operand, inplace: bool = False, *, out: Written, settings: SettingsArgument = None) -> Written: ...
+
+@overload
+def pad(input: NDArray[Any], pad: Sequence[int], mode: Literal['constant', 'reflect', 'replicate', 'circular'] = 'constant',
+    value: Optional[float] = None, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
+@overload
+def pad(input: Same, pad: Sequence[int], mode: Literal['constant', 'reflect', 'replicate', 'circular'] = 'constant',
+    value: Optional[float] = None, *, out: None = None, settings: SettingsArgument = None) -> Same: ...
+@overload
+def pad(input: Buffer, pad: Sequence[int], mode: Literal['constant', 'reflect', 'replicate', 'circular'] = 'constant',
+    value: Optional[float] = None, *, out: None = None, settings: SettingsArgument = None) -> Tensor: ...
+@overload
+def pad(input: Nested, pad: Sequence[int], mode: Literal['constant', 'reflect', 'replicate', 'circular'] = 'constant',
+    value: Optional[float] = None, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
+@overload
+def pad(input: Operand, pad: Sequence[int], mode: Literal['constant', 'reflect', 'replicate', 'circular'] = 'constant',
+    value: Optional[float] = None, *, out: Written, settings: SettingsArgument = None) -> Written: ...
 
 @overload
 def relu(input: NDArray[Any], inplace: bool = False, *, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...

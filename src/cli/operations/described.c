@@ -202,9 +202,16 @@ static int read_choice(cli_job *job, const char *option, const bp_call_field *fi
 
 static int read_sizes(cli_job *job, const char *option, const bp_call_field *field) {
     described_words *words = &job->words.described;
-    const int64_t *values;
-    const int code = job_each(job, option, int_of(words, "ndim"), words->sizes[words->size_count], &values);
-    words->size_count += values != NULL;
+    const int64_t *values = NULL;
+    int count = int_of(words, "ndim"), code = CLI_OK;
+    if (find_field(words->call, "axis_count", strlen("axis_count"))) {
+        count = int_of(words, "axis_count");
+    } else if (count == 0 && cli_value(job->args, option)) { /* as many as are given */
+        code = operand_numbers(job->args, option, words->sizes[words->size_count], &count);
+        set_int(words, "ndim", count);
+    }
+    code = code == CLI_OK ? job_each(job, option, count, words->sizes[words->size_count], &values) : code;
+    words->size_count += code == CLI_OK && values != NULL;
     memcpy(place_of(words, field), &values, sizeof values);
     return code;
 }

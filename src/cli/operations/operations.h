@@ -214,6 +214,14 @@ OPERATIONS_MAP(X)
     }
 #define OPTIONS_RANDOM                                                                                                 \
     { "offset", 0, "N", "Random numbers: number of the first block of the generator." }
+#define OPTIONS_PAD                                                                                                    \
+    {"before", 0, "N,N", "pad: elements added before the last dimensions; below 0: removed."},                         \
+        {"after", 0, "N,N", "pad: the same after them."},                                                              \
+        {"value", 0, "X", "pad: the added elements of mode constant; default 0."}, {                                   \
+        "shifts", 0, "N,N", "roll: by how much elements move along each --dim."                                        \
+    }
+#define OPTIONS_VARIANCE                                                                                               \
+    { "correction", 0, "X", "var, std: subtracted from the number of elements; default 1." }
 #define OPTIONS_CUMSUM                                                                                                 \
     { "exclusive", 0, NULL, "cumsum: an element is not in its own sum." }
 #define OPTIONS_ROWS                                                                                                   \
@@ -225,21 +233,23 @@ OPERATIONS_MAP(X)
         {"adjoint", 0, NULL, "lu_solve: solve with the conjugate transpose of A."},                                    \
         {"unitriangular", 0, NULL, "solve_triangular: assume ones on the diagonal."},                                  \
         {"hermitian", 0, NULL, "pinv, matrix_rank, ldl_factor, ldl_solve: A is Hermitian; one triangle is read."},     \
-        {"full-matrices", 0, NULL, "svd: square U and Vh."}, {"mode", 0, "MODE", "qr: reduced, complete or r."},       \
+        {"full-matrices", 0, NULL, "svd: square U and Vh."},                                                           \
+        {"mode", 0, "MODE", "qr: reduced, complete or r; pad: constant, reflect, replicate or circular."},             \
         {"driver", 0, "NAME", "lstsq: gelsy, gels, gelsd or gelss."},                                                  \
         {"rcond", 0, "X", "lstsq: singular values up to X times the largest are zero; below 0: machine precision."},   \
         {"rtol", 0, "X", "pinv, matrix_rank: singular values up to X times the largest are zero."},                    \
         {"atol", 0, "X", "pinv, matrix_rank: singular values up to X are zero."},                                      \
         {"ord", 0, "NORM",                                                                                             \
          "cond, matrix_norm: fro, nuc, 1, -1, 2, -2, inf or -inf; vector_norm: any number, inf or -inf."},             \
-        {"keepdim", 0, NULL, "reduce, vector_norm: the result keeps the reduced dimensions, with size 1."}, {          \
+        {"keepdim", 0, NULL, "reduce, var, std, vector_norm: the result keeps the reduced dimensions, with size 1."},  \
+    {                                                                                                                  \
         "power", 0, "N", "matrix_power: a whole number; a negative one is a power of the inverse."                     \
     }
 
 /* Options of all families but products and einsum, in the order of the help. */
 #define OPTIONS_FAMILIES                                                                                               \
     OPTIONS_FFT, OPTIONS_CONV, OPTIONS_POOL, OPTIONS_ATTENTION, OPTIONS_RNN, OPTIONS_ELEMENTWISE, OPTIONS_ROWS,        \
-        OPTIONS_CUMSUM, OPTIONS_RANDOM, OPTIONS_LINALG
+        OPTIONS_VARIANCE, OPTIONS_PAD, OPTIONS_CUMSUM, OPTIONS_RANDOM, OPTIONS_LINALG
 
 const cli_operation *cli_operation_at(int index);           /* NULL past the end */
 const cli_operation *cli_operation_named(const char *name); /* NULL: there is none */

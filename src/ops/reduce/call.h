@@ -7,7 +7,7 @@
 
 #define BP__CALL bp__reduce_arguments
 static const bp_call_field bp__reduce_fields[] = {
-    BP__WORD(kind, BP_REDUCE_ARGMIN, "sum,prod,mean,max,min,argmax,argmin", "how elements are joined"),
+    BP__WORD(kind, BP_REDUCE_ALL, "sum,prod,mean,max,min,argmax,argmin,any,all", "how elements are joined"),
     BP__COUNT_UP_TO(axis_count, BP_MAX_NDIM, "number of axes; 0 if they are absent"),
     BP__FLAG(keep, "the output keeps the axes, with size 1"),
     BP__AXES(axes, "the dimensions that are reduced; all if absent"),
@@ -16,6 +16,20 @@ static const bp_call_field bp__reduce_fields[] = {
 };
 static const bp__pass bp__reduce_passes[] = {
     {{"FORWARD", BP_OP_REDUCE, 2, 1}, {BP__IN(input, true, 0), BP__OUT(output, true, 0)}}};
+#undef BP__CALL
+
+#define BP__CALL bp__variance_arguments
+static const bp_call_field bp__variance_fields[] = {
+    BP__WORD(kind, BP_STD, "var,std", "the variance, or its root"),
+    BP__COUNT_UP_TO(axis_count, BP_MAX_NDIM, "number of axes; 0 if they are absent"),
+    BP__REAL(correction, 1, "subtracted from the number of elements"),
+    BP__FLAG(keep, "the output keeps the axes, with size 1"),
+    BP__AXES(axes, "the dimensions that are reduced; all if absent"),
+    BP__TENSOR(input, "any shape"),
+    BP__TENSOR(output, "the shape of the input without the axes"),
+};
+static const bp__pass bp__variance_passes[] = {
+    {{"FORWARD", BP_OP_VARIANCE, 2, 1}, {BP__IN(input, true, 0), BP__OUT(output, true, 0)}}};
 #undef BP__CALL
 
 #define BP__SOFTMAX_KIND BP__WORD(kind, BP_LOG_SOFTMAX, "softmax,log_softmax", "the values, or their logarithms")

@@ -1,11 +1,13 @@
 /* family.c - describes reductions and softmax to dispatch. */
 #include "ops/reduce/reduce.h"
 
+#include "base/number.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
 /* Problems are hashed and compared byte by byte, so there must be no padding. */
-_Static_assert(sizeof(bp_reduce_problem) == (3 + 4 * BP_MAX_REDUCE_NDIM) * 8, "bytes between the fields");
+_Static_assert(sizeof(bp_reduce_problem) == (4 + 4 * BP_MAX_REDUCE_NDIM) * 8, "bytes between the fields");
 
 static int64_t product(const bp_reduce_problem *p, int from, int to) {
     int64_t all = 1;
@@ -17,18 +19,17 @@ static int64_t product(const bp_reduce_problem *p, int from, int to) {
 
 /* Writes "f32 sum of 64 x 1000 elements". */
 static void describe(const bp_problem *problem, char *buffer, size_t size) {
-    static const char *const kinds[] = {"sum", "prod", "mean", "max", "min", "argmax", "argmin"};
     const bp_reduce_problem *p = &problem->of.reduce;
-    const bool reduction = problem->op == BP_OP_REDUCE;
     const int64_t kept = product(p, 0, p->kept_ndim), reduced = product(p, p->kept_ndim, p->ndim);
-    const bool converts = p->output != problem->dtype && p->kind < BP_REDUCE_ARGMAX;
-    snprintf(buffer, size, "%s %s%s of %" PRId64 " x %" PRId64 " elements%s%s%s",
-             bp_dtype_name((bp_dtype)problem->dtype),
-             reduction               ? kinds[p->kind]
-             : p->kind == BP_SOFTMAX ? "softmax"
-                                     : "log_softmax",
+    const bool converts = problem->op == BP_OP_REDUCE && p->output != problem->dtype && p->kind < BP_REDUCE_ARGMAX;
+    char correction[40] = "";
+    if (problem->op == BP_OP_VARIANCE) {
+        bp__format(correction, sizeof correction, ", correction %g", p->correction);
+    }
+    snprintf(buffer, size, "%s %s%s of %" PRId64 " x %" PRId64 " elements%s%s%s%s",
+             bp_dtype_name((bp_dtype)problem->dtype), bp__reduce_word((bp_op)problem->op, p->kind),
              problem->op == BP_OP_SOFTMAX_BACKWARD ? " gradient" : "", kept, reduced, converts ? " as " : "",
-             converts ? bp_dtype_name((bp_dtype)p->output) : "", p->in_place ? ", in place" : "");
+             converts ? bp_dtype_name((bp_dtype)p->output) : "", correction, p->in_place ? ", in place" : "");
 }
 
 static bp__sharing sharing(const bp_problem *problem, int input) {

@@ -52,8 +52,8 @@ static void merge(bp_reduce_problem *p, int first) {
 void bp__reduce_lower(bp_problem *problem, const bp__reduction *r, uint64_t reduced) {
     bp_reduce_problem *p = &problem->of.reduce;
     const DLTensor *input = r->operand[0];
-    const bool reduction = r->op == BP_OP_REDUCE;
-    const bool positions = reduction && r->kind >= BP_REDUCE_ARGMAX;
+    const bool reduction = r->joins;
+    const bool positions = r->op == BP_OP_REDUCE && (r->kind == BP_REDUCE_ARGMAX || r->kind == BP_REDUCE_ARGMIN);
     int64_t strides[3][BP_MAX_NDIM] = {0};
     for (int i = 0; i <= r->inputs; i++) {
         bp__tensor_strides(r->operand[i], strides[i]);
@@ -62,6 +62,7 @@ void bp__reduce_lower(bp_problem *problem, const bp__reduction *r, uint64_t redu
     problem->dtype = (uint32_t)bp_dtype_from_dlpack(input->dtype);
     p->kind = (uint32_t)r->kind;
     p->output = (uint32_t)bp_dtype_from_dlpack(r->operand[r->inputs]->dtype);
+    p->correction = r->correction + 0.0; /* -0 becomes 0 */
     p->in_place = r->described->info.in_place > 0 && bp__call_same_places(input, r->operand[1]);
     for (int pass = 0; pass < 2; pass++) {
         const int first = p->ndim;

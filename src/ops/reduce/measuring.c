@@ -28,7 +28,9 @@ static void place(const bp_problem *problem, const bp_verdict *verdict, bp__clas
     for (int d = 0; d < p->ndim; d++) {
         *(d < p->kept_ndim ? &kept : &reduced) *= (double)p->size[d];
     }
-    place->class = bp__class_find((bp_op)problem->op, (bp_dtype)problem->dtype, 0);
+    /* Variances have the times of sums. */
+    const bp_op op = problem->op == BP_OP_VARIANCE ? BP_OP_REDUCE : (bp_op)problem->op;
+    place->class = bp__class_find(op, (bp_dtype)problem->dtype, 0);
     place->sizes[0] = reduced;
     place->sizes[1] = kept;
     place->differs = true;

@@ -16,12 +16,20 @@ static const bp__reduction *read_call(bp__reduction *r, const bp_call *described
     for (int i = 0; i < pass->info.operand_count; i++) {
         r->operand[i] = bp__call_tensor(call, &pass->operand[i]);
     }
+    r->joins = r->op == BP_OP_REDUCE || r->op == BP_OP_VARIANCE;
     if (r->op == BP_OP_REDUCE) {
         const bp__reduce_arguments *reduce = call;
         r->kind = (int)reduce->kind;
         r->axes = reduce->axes;
         r->axis_count = reduce->axis_count;
         r->keep = reduce->keep != 0;
+    } else if (r->op == BP_OP_VARIANCE) {
+        const bp__variance_arguments *variance = call;
+        r->kind = (int)variance->kind;
+        r->axes = variance->axes;
+        r->axis_count = variance->axis_count;
+        r->keep = variance->keep != 0;
+        r->correction = variance->correction;
     } else if (r->op == BP_OP_SOFTMAX) {
         r->kind = (int)((const bp__softmax_arguments *)call)->kind;
         r->axis = ((const bp__softmax_arguments *)call)->axis;
@@ -62,7 +70,9 @@ static bp_status result_shape(const void *call, bp__call_result *result) {
     };
 
 DESCRIBED(reduce, REDUCE, offsetof(bp__reduce_arguments, axis_count), BP_MAX_NDIM, 0,
-          "sums, means, extremes of dimensions")
+          "sums, means, extremes, truths of dimensions")
+DESCRIBED(variance, VARIANCE, offsetof(bp__variance_arguments, axis_count), BP_MAX_NDIM, 0,
+          "variances, standard deviations")
 DESCRIBED(softmax, SOFTMAX, -1, 0, 1, "softmax along an axis")
 DESCRIBED(softmax_backward, SOFTMAX_BACKWARD, -1, 0, 0, "the gradient of softmax by its input")
 
@@ -71,6 +81,10 @@ DESCRIBED(softmax_backward, SOFTMAX_BACKWARD, -1, 0, 0, "the gradient of softmax
 BP__DEFINE_OF_ARGUMENTS(reduce, bp__reduce_arguments,
                         (bp_reduce_kind kind, const DLTensor *input, int axis_count, const int *axes, int keep), output,
                         kind, axis_count, keep, axes, input, output)
+BP__DEFINE_OF_ARGUMENTS(variance, bp__variance_arguments,
+                        (bp_variance_kind kind, const DLTensor *input, int axis_count, const int *axes,
+                         double correction, int keep),
+                        output, kind, axis_count, correction, keep, axes, input, output)
 BP__DEFINE_OF_ARGUMENTS(softmax, bp__softmax_arguments, (bp_softmax_kind kind, const DLTensor *input, int axis), output,
                         kind, axis, input, output)
 BP__DEFINE_OF_ARGUMENTS(softmax_backward, bp__softmax_backward_arguments,

@@ -16,6 +16,16 @@ typedef struct bp__reduce_arguments {
     const DLTensor *input, *output;
 } bp__reduce_arguments;
 
+typedef struct bp__variance_arguments {
+    size_t struct_size;
+    bp_variance_kind kind;
+    int axis_count;
+    double correction;
+    int keep;
+    const int *axes;
+    const DLTensor *input, *output;
+} bp__variance_arguments;
+
 typedef struct bp__softmax_arguments {
     size_t struct_size;
     bp_softmax_kind kind;
@@ -36,14 +46,19 @@ typedef struct bp__reduction {
     const bp__pass *pass;
     const void *call;
     bp_op op;
-    int kind; /* a bp_reduce_kind or a bp_softmax_kind */
+    int kind; /* a bp_reduce_kind, a bp_variance_kind or a bp_softmax_kind */
     int inputs;
     const DLTensor *operand[3]; /* inputs, then the output */
     int axis;                   /* of softmax */
     const int *axes;            /* NULL: all */
     int axis_count;
+    double correction; /* of a variance */
+    bool joins;        /* a reduction, not softmax */
     bool keep, data_optional;
 } bp__reduction;
+
+/* The words of the enumerations. */
+const char *bp__reduce_word(bp_op op, uint32_t kind);
 
 /* Checks everything about a call, and writes which dimensions are reduced, bit i for dimension i. */
 bp_status bp__reduce_check(const bp__reduction *reduction, uint64_t *reduced);

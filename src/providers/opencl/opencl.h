@@ -105,7 +105,7 @@ typedef struct bp__cl_family {
                       bp_prepared **prepared);
 } bp__cl_family;
 
-extern const bp__cl_family bp__cl_gemm, bp__cl_contract, bp__cl_elementwise, bp__cl_reduce, bp__cl_layer_norm,
+extern const bp__cl_family bp__cl_gemm, bp__cl_contract, bp__cl_elementwise, bp__cl_pad, bp__cl_reduce, bp__cl_layer_norm,
     bp__cl_norm, bp__cl_pool, bp__cl_conv, bp__cl_attention, bp__cl_fft, bp__cl_random;
 
 #endif

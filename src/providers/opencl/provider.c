@@ -20,9 +20,13 @@ static const bp__cl_family *const families[] = {
     [BP_OP_CONV_INPUT] = &bp__cl_conv,
     [BP_OP_ATTENTION] = &bp__cl_attention,
     [BP_OP_REDUCE] = &bp__cl_reduce,
+    [BP_OP_VARIANCE] = &bp__cl_reduce,
     [BP_OP_SOFTMAX] = &bp__cl_reduce,
     [BP_OP_LAYER_NORM] = &bp__cl_layer_norm,
     [BP_OP_RANDOM] = &bp__cl_random,
+    [BP_OP_PAD] = &bp__cl_pad,
+    [BP_OP_FLIP] = &bp__cl_pad,
+    [BP_OP_ROLL] = &bp__cl_pad,
 };
 
 static const bp__cl_family *family_of(uint32_t op) {

@@ -1,10 +1,12 @@
-/* reduce.c - offers and plans reductions, and softmax. */
+/* reduce.c - offers and plans reductions, variances, and softmax. */
 #include "families.h"
 
+#include <math.h>
 #include <string.h>
 
 BP__CL_SOURCE(reduce);
 BP__CL_SOURCE(softmax);
+BP__CL_SOURCE(variance);
 
 enum { LANES = 16 }; /* of a tile */
 
@@ -49,7 +51,25 @@ static bool is_sum(const bp_problem *problem) {
 }
 
 static bool is_position(const bp_problem *problem) {
-    return problem->of.reduce.kind >= BP_REDUCE_ARGMAX;
+    return problem->of.reduce.kind == BP_REDUCE_ARGMAX || problem->of.reduce.kind == BP_REDUCE_ARGMIN;
+}
+
+static bool is_truth(const bp_problem *problem) {
+    return problem->of.reduce.kind == BP_REDUCE_ANY || problem->of.reduce.kind == BP_REDUCE_ALL;
+}
+
+static void add_truth_options(bp__cl_options *options, uint32_t x) {
+    const bool function = x == BP_F32 || x == BP_F64;
+    const char *word = bp__cl_bytes(x) == 8   ? "ulong"
+                       : bp__cl_bytes(x) == 4 ? "uint"
+                       : bp__cl_bytes(x) == 2 ? "ushort"
+                                              : "uchar";
+    const char *bits = !is_floating(x)        ? "-1"
+                       : bp__cl_bytes(x) == 8 ? "LONG_MAX"
+                       : bp__cl_bytes(x) == 4 ? "INT_MAX"
+                                              : "SHRT_MAX";
+    bp__cl_options_add(options, " -DTRUTHS -DSUM=int -DWORD=%s -DAS_WORD=%s%s -DBITS=%s", word, function ? "as_" : "",
+                       function ? word : "", bits);
 }
 
 static bp_status reduce_program(bp__cl_device *device, const bp_problem *problem, bp__cl_program **program) {
@@ -60,7 +80,9 @@ static bp_status reduce_program(bp__cl_device *device, const bp_problem *problem
     bp__cl_options_add(&options, " -DX=%s -DY=%s -DNUMBER=number_%s%s", bp__cl_type(x), bp__cl_type(y), bp__cl_type(y),
                        is_floating(x) ? "" : " -DINTEGER");
     bp__cl_walk_options(&options, &device->facts, &limits);
-    if (is_sum(problem)) {
+    if (is_truth(problem)) {
+        add_truth_options(&options, x);
+    } else if (is_sum(problem)) {
         bp__cl_options_add(&options, " -DSUM=%s", is_floating(x) ? "wide" : "ulong");
     } else {
         static const char *const worst[][2] = {
@@ -77,11 +99,13 @@ static bp_status reduce_program(bp__cl_device *device, const bp_problem *problem
 
 static bp_status add_reduction(bp__cl_device *device, const bp_problem *problem, const bp__cl_walk *walk,
                                bp__cl_plan *plan) {
-    static const char *const parts[] = {"sum_part", "prod_part", "mean_part"};
-    static const char *const joins[] = {"sum_join", "prod_join", "mean_join"};
-    const bool sum = is_sum(problem);
+    static const char *const parts[BP_REDUCE_ALL + 1] = {
+        "sum_part", "prod_part", "mean_part", [BP_REDUCE_ANY] = "any_part", [BP_REDUCE_ALL] = "all_part"};
+    static const char *const joins[BP_REDUCE_ALL + 1] = {
+        "sum_join", "prod_join", "mean_join", [BP_REDUCE_ANY] = "any_join", [BP_REDUCE_ALL] = "all_join"};
+    const bool truth = is_truth(problem), sum = is_sum(problem) || truth;
     const uint32_t kind = problem->of.reduce.kind;
-    const size_t value = sum || problem->dtype == BP_F64 || problem->dtype == BP_I64 ? 8 : 4;
+    const size_t value = truth ? sizeof(cl_int) : sum || problem->dtype == BP_F64 || problem->dtype == BP_I64 ? 8 : 4;
     bp__cl_step part = {.kernel = sum ? parts[kind] : "extreme_part"};
     bp__cl_step join = {.kernel = sum ? joins[kind] : "extreme_join"};
     bp_status status = reduce_program(device, problem, &part.program);
@@ -101,6 +125,59 @@ static bp_status add_reduction(bp__cl_device *device, const bp_problem *problem,
     }
     status = status == BP_OK ? bp__cl_plan_add(plan, &part) : status;
     return status == BP_OK && walk->parts > 1 ? bp__cl_plan_add(plan, &join) : status;
+}
+
+/* ---- Variances ---- */
+
+/* The struct of the same name in kernels/variance.cl. */
+typedef struct scaling {
+    double divisor;
+    float divisor_f32;
+    cl_int root;
+} scaling;
+
+static bp_status variance_program(bp__cl_device *device, const bp_problem *problem, bp__cl_program **program) {
+    bp__cl_options options;
+    bp__cl_options_begin(&options, device);
+    bp__cl_options_add(&options, " -DX=%s", bp__cl_type(problem->dtype));
+    bp__cl_walk_options(&options, &device->facts, &limits);
+    return bp__cl_program_get(device, bp__cl_source_variance, options.text, program);
+}
+
+/* The sums of squares begin after the sums of differences in the workspace. */
+static bp_status add_variance(bp__cl_device *device, const bp_problem *problem, const bp__cl_walk *walk,
+                              bp__cl_plan *plan) {
+    enum { DIFFERENCES, SQUARES, WRITE, STEPS };
+    static const char *const kernels[STEPS] = {"differences_of_parts", "squares_of_parts", "variance_join"};
+    const size_t element = bp__cl_bytes(problem->dtype);
+    const double divisor = fmax((double)walk->reduced - problem->of.reduce.correction, 0);
+    const scaling f = {divisor, (float)divisor, problem->of.reduce.kind == BP_STD};
+    bp__cl_program *program;
+    bp__cl_walk_bytes packed;
+    bp__cl_walk_pack(walk, 2, BP__CL_DIMS, &packed);
+    bp_status status = variance_program(device, problem, &program);
+    for (int i = walk->parts > 1 ? DIFFERENCES : WRITE; i < STEPS && status == BP_OK; i++) {
+        bp__cl_step step = {.program = program, .kernel = walk->parts > 1 ? kernels[i] : "variance_rows"};
+        if (i != WRITE || walk->parts == 1) {
+            bp__cl_operand(&step, 0, element);
+        }
+        if (i == WRITE) {
+            bp__cl_operand(&step, 1, element);
+        }
+        if (walk->parts > 1 && i != WRITE) {
+            bp__cl_workspace(&step, 0, sizeof(double));
+        }
+        if (walk->parts > 1 && i != DIFFERENCES) {
+            bp__cl_workspace(&step, values_of(walk), sizeof(double));
+        }
+        bp__cl_value(&step, packed.bytes, packed.size);
+        if (i == WRITE) {
+            bp__cl_value(&step, &f, sizeof f);
+        }
+        bp__cl_walk_spread(&step, walk, &device->facts, i == WRITE && walk->parts > 1);
+        status = bp__cl_plan_add(plan, &step);
+    }
+    return status;
 }
 
 /* ---- Softmax ---- */
@@ -154,11 +231,15 @@ static bool has_types(const bp_problem *problem) {
     if (problem->op == BP_OP_SOFTMAX) {
         return is_floating(x) && p->kind <= BP_LOG_SOFTMAX;
     }
-    if (p->kind > BP_REDUCE_ARGMIN || !(is_floating(x) || x == BP_I32 || x == BP_I64)) {
+    if (problem->op == BP_OP_VARIANCE) {
+        return is_floating(x) && p->kind <= BP_STD;
+    }
+    const bool truth = is_truth(problem);
+    if (p->kind > BP_REDUCE_ALL || !(is_floating(x) || x == BP_I32 || x == BP_I64 || (truth && x == BP_BOOL))) {
         return false;
     }
-    if (is_position(problem)) {
-        return p->output == BP_I64;
+    if (is_position(problem) || truth) {
+        return p->output == (truth ? BP_BOOL : BP_I64);
     }
     return p->output == x || (x == BP_I32 && p->output == BP_I64 && p->kind <= BP_REDUCE_PROD);
 }
@@ -166,8 +247,8 @@ static bool has_types(const bp_problem *problem) {
 static void accept(const bp_host *host, const bp_device_info *facts, const bp_problem *problem, bp_offers *offers) {
     bp__cl_walk walk;
     const bp_reduce_problem *p = &problem->of.reduce;
-    const bool softmax = problem->op == BP_OP_SOFTMAX;
-    const bool sums = is_floating(problem->dtype) && (softmax || is_sum(problem));
+    const bool softmax = problem->op == BP_OP_SOFTMAX, variance = problem->op == BP_OP_VARIANCE;
+    const bool sums = is_floating(problem->dtype) && (softmax || variance || is_sum(problem));
     (void)host;
     if (!has_types(problem)) {
         bp__cl_refuse(offers, BP_REASON_DTYPE, "there is no kernel for these types");
@@ -176,7 +257,8 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
     if (problem->dtype == BP_F64 && bp__cl_lacks_f64(facts, "numbers of type f64", offers)) {
         return;
     }
-    if (!softmax && sums && p->kind == BP_REDUCE_PROD && bp__cl_lacks_f64(facts, "products of f32", offers)) {
+    if (problem->op == BP_OP_REDUCE && sums && p->kind == BP_REDUCE_PROD &&
+        bp__cl_lacks_f64(facts, "products of f32", offers)) {
         return; /* products of a few factors would overflow */
     }
     if (!walk_of(&walk, problem, facts)) {
@@ -185,8 +267,14 @@ static void accept(const bp_host *host, const bp_device_info *facts, const bp_pr
     }
     const double elements = (double)walk.results * (double)walk.reduced, element = (double)bp__cl_bytes(problem->dtype);
     bp__cl_offer(facts, walk.columns ? "columns" : "rows", BP__CL_REPRODUCIBLE | (sums ? bp__cl_accumulates(facts) : 0),
-                 elements * element * (softmax ? 4 : 1), elements * (softmax ? 30 : 2), walk.parts > 1 ? 2 : 1,
-                 workspace_of(&walk), offers, NULL, 0);
+                 elements * element *
+                     (softmax    ? 4
+                      : variance ? 2
+                                 : 1),
+                 elements * (softmax    ? 30
+                             : variance ? 6
+                                        : 2),
+                 walk.parts > 1 ? variance ? 3 : 2 : 1, workspace_of(&walk), offers, NULL, 0);
 }
 
 static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp_verdict *verdict, const void *found,
@@ -200,8 +288,9 @@ static bp_status plan(bp__cl_device *device, const bp_problem *problem, const bp
         return status;
     }
     if (walk.results > 0) {
-        status = problem->op == BP_OP_REDUCE ? add_reduction(device, problem, &walk, steps)
-                                             : add_softmax(device, problem, &walk, steps);
+        status = problem->op == BP_OP_REDUCE     ? add_reduction(device, problem, &walk, steps)
+                 : problem->op == BP_OP_VARIANCE ? add_variance(device, problem, &walk, steps)
+                                                 : add_softmax(device, problem, &walk, steps);
     }
     return bp__cl_plan_finish(status, steps, prepared);
 }

@@ -60,6 +60,8 @@ assert_type(G.linear_weight(own, own, bias=True), Tuple[NDArray[Any], NDArray[An
 assert_type(G.layer_norm_gradients(other, other, (2,)), Tuple[Foreign, Foreign, Foreign])
 assert_type(G.conv1d_input((1, 1, 3), own, tensor), NDArray[Any])
 assert_type(elementwise.add(own, 1), NDArray[Any])
+assert_type(elementwise.flip(other, axis=(0, 1)), Foreign)
+assert_type(elementwise.roll(own, (1, 2), axis=(0, 1)), NDArray[Any])
 assert_type(elementwise.add(1, other), Foreign)
 assert_type(elementwise.add(2.0, tensor), Tensor)
 assert_type(elementwise.add(tensor, own), NDArray[Any])

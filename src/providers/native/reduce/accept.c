@@ -17,7 +17,10 @@ static double cost_of(const bp_host *host, const bp_problem *problem, const bp__
     const int along = cut->columns ? p->kept_ndim - 1 : p->ndim - 1;
     const bool vectors = along >= 0 && (p->x[along] == 1 || p->x[along] == 0);
     const double rate = vectors ? rates[bp__native_isa(host, problem)] : 1;
-    const double passes = problem->op == BP_OP_REDUCE ? 0.8 : problem->op == BP_OP_SOFTMAX ? 4 : 2.5;
+    const double passes = problem->op == BP_OP_REDUCE     ? 0.8
+                          : problem->op == BP_OP_VARIANCE ? 1.6
+                          : problem->op == BP_OP_SOFTMAX  ? 4
+                                                          : 2.5;
     const double item = cut->columns ? 120 : 60;
     return 100 + item * (double)cut->items * (double)cut->parts +
            passes * (size < 1 ? 1.5 : size) * (double)cut->results * (double)cut->reduced / rate;
@@ -29,10 +32,12 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     bp_verdict verdict = BP_VERDICT_INIT;
     bp__reduce_cut cut;
     const int type = bp__reduce_type(problem->dtype);
-    if (type < 0 || (problem->op != BP_OP_REDUCE && type >= BP__SOFTMAX_DTYPES)) {
+    if (problem->op == BP_OP_REDUCE ? !bp__reduce_kernels_of(sets[0], problem)
+                                    : type < 0 || type >= BP__SOFTMAX_DTYPES) {
         bp__native_refuse(offers, BP_REASON_DTYPE,
-                          problem->op == BP_OP_REDUCE ? "only f16, bf16, f32, f64, i32 and i64 are offered"
-                                                      : "only f16, bf16, f32 and f64 are offered");
+                          problem->op == BP_OP_REDUCE
+                              ? "only f16, bf16, f32, f64, i32 and i64 are offered, and bool for any and all"
+                              : "only f16, bf16, f32 and f64 are offered");
         return;
     }
     bp__reduce_cut_make(&cut, problem);
@@ -48,8 +53,8 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
 
 static bp_status plan(const bp_host *host, const bp_problem *problem, const void *data, bp_prepared **prepared) {
     const found *f = data;
-    return (problem->op == BP_OP_REDUCE ? bp__reduce_plan : bp__softmax_plan)(host, problem, f->set, f->threads,
-                                                                              prepared);
+    return (bp__reduce_joins(problem) ? bp__reduce_plan : bp__softmax_plan)(host, problem, f->set, f->threads,
+                                                                            prepared);
 }
 
 const bp__native_family bp__native_reduce = {accept, plan};

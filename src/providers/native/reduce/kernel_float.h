@@ -170,6 +170,9 @@ static void NAME(store_sum)(int64_t lanes, const void *values, const int64_t *in
     }
 }
 
+/* ---- Variances ---- */
+#include "kernel_variance.h"
+
 /* ---- Softmax ---- */
 
 INLINE VECTOR NAME(exponential)(VECTOR x) {

@@ -13,6 +13,7 @@ enum {
     BP__REDUCE_LANES = 64,           /* of a piece of one row */
     BP__REDUCE_WIDE = 1024,          /* columns of a piece of a reduction, at most */
     BP__REDUCE_WIDE_POSITIONS = 512, /* of one that gives positions */
+    BP__REDUCE_WIDE_MOMENTS = 192,   /* of one that gives variances */
     BP__REDUCE_CHUNK = 256,          /* columns of a piece of softmax, at most */
     BP__REDUCE_COUNT = 128           /* elements of a lane in one piece, at most */
 };
@@ -25,6 +26,12 @@ typedef struct bp__reduce_piece {
     int64_t index, index_lane, index_next; /* of the elements, for positions */
 } bp__reduce_piece;
 
+/* What is known of some elements for their variance: how many they are, their mean as a difference to the first of
+ * them, in two numbers, and the sum of the squared deviations from it. */
+typedef struct bp__reduce_moments {
+    double count, shift, mean, low, square;
+} bp__reduce_moments;
+
 /* Kernels of one kind of reduction for one type. Each lane has a value, of `value` bytes, and an index. */
 typedef struct bp__reduce_kernels {
     void (*clear)(int64_t lanes, void *values, int64_t *indices);
@@ -33,7 +40,7 @@ typedef struct bp__reduce_kernels {
     void (*add_rows)(const bp__reduce_piece *piece, void *values, int64_t *indices);
     /* Joins other values to the values of the lanes. */
     void (*merge)(int64_t lanes, void *values, int64_t *indices, const void *others, const int64_t *other_indices);
-    /* Writes the results: `divisor` is the number of elements. */
+    /* Writes the results: `divisor` of means and variances. */
     void (*store)(int64_t lanes, const void *values, const int64_t *indices, char *to, int64_t stride, bool i64,
                   double divisor);
     size_t value, element;
@@ -60,8 +67,9 @@ typedef struct bp__softmax_kernels {
     size_t number, element;
 } bp__softmax_kernels;
 
-#define BP__REDUCE_KINDS 7
-#define BP__REDUCE_DTYPES 6 /* f16, bf16, f32, f64, i32, i64 */
+#define BP__REDUCE_VARIANCE (BP_REDUCE_ALL + 1) /* the kinds of variances follow the reductions */
+#define BP__REDUCE_KINDS (BP__REDUCE_VARIANCE + 2)
+#define BP__REDUCE_DTYPES 7 /* f16, bf16, f32, f64, i32, i64, bool */
 #define BP__SOFTMAX_DTYPES 4
 typedef struct bp__reduce_set {
     bp__reduce_kernels reduce[BP__REDUCE_DTYPES][BP__REDUCE_KINDS];
@@ -71,7 +79,28 @@ extern const bp__reduce_set bp__reduce_default, bp__reduce_avx2, bp__reduce_avx5
 
 /* Returns the index of a type in the table; -1: there is none. */
 static inline int bp__reduce_type(uint32_t dtype) {
-    return dtype >= BP_F16 && dtype <= BP_F64 ? (int)dtype - BP_F16 : dtype == BP_I32 ? 4 : dtype == BP_I64 ? 5 : -1;
+    return dtype >= BP_F16 && dtype <= BP_F64 ? (int)dtype - BP_F16
+           : dtype == BP_I32                  ? 4
+           : dtype == BP_I64                  ? 5
+           : dtype == BP_BOOL                 ? 6
+                                              : -1;
+}
+
+/* Whether the problem is a reduction, not softmax. */
+static inline bool bp__reduce_joins(const bp_problem *problem) {
+    return problem->op == BP_OP_REDUCE || problem->op == BP_OP_VARIANCE;
+}
+
+static inline bool bp__reduce_is_position(const bp_problem *problem) {
+    const uint32_t kind = problem->of.reduce.kind;
+    return problem->op == BP_OP_REDUCE && (kind == BP_REDUCE_ARGMAX || kind == BP_REDUCE_ARGMIN);
+}
+
+/* Returns the kernels of a reduction; NULL: there are none for its type. */
+static inline const bp__reduce_kernels *bp__reduce_kernels_of(const bp__reduce_set *set, const bp_problem *problem) {
+    const int type = bp__reduce_type(problem->dtype);
+    const uint32_t kind = problem->of.reduce.kind + (problem->op == BP_OP_VARIANCE ? BP__REDUCE_VARIANCE : 0);
+    return type >= 0 && set->reduce[type][kind].add ? &set->reduce[type][kind] : NULL;
 }
 
 /* ---- walk.c: how a problem is cut ----

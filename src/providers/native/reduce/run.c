@@ -1,6 +1,8 @@
 /* run.c - plans and runs reductions. */
 #include "work.h"
 
+#include <math.h>
+
 typedef struct prepared {
     bp__reduce_work work;
     const bp__reduce_kernels *kernels;
@@ -15,6 +17,7 @@ typedef struct state {
 } state;
 
 _Static_assert(BP__REDUCE_WIDE_POSITIONS *(8 + sizeof(int64_t)) <= BP__REDUCE_WIDE * 8, "no space for the indices");
+_Static_assert(BP__REDUCE_WIDE_MOMENTS * sizeof(bp__reduce_moments) <= BP__REDUCE_WIDE * 8, "no space for moments");
 
 typedef struct call {
     bp__reduce_call base;
@@ -32,13 +35,22 @@ static void add_rows(void *context, const bp__reduce_piece *piece) {
     s->kernels->add_rows(piece, s->values, s->indices);
 }
 
+/* Returns what the joined value of a result is divided by. */
+static double divisor_of(const bp_problem *problem, const bp__reduce_cut *cut) {
+    const bp_reduce_problem *p = &problem->of.reduce;
+    if (problem->op == BP_OP_VARIANCE) {
+        return fmax((double)cut->reduced - p->correction, 0);
+    }
+    return p->kind == BP_REDUCE_MEAN ? (double)cut->reduced : 1;
+}
+
 static void store(const prepared *plan, const call *w, const bp__reduce_item *item, const void *values,
                   const int64_t *indices) {
     const bp_reduce_problem *p = &plan->work.problem.of.reduce;
     const int64_t stride = p->kept_ndim > 0 ? p->y[p->kept_ndim - 1] : 0;
     plan->kernels->store(item->lanes, values, indices,
                          w->base.operand[1] + item->offset[1] * (int64_t)plan->work.cut.output, stride,
-                         p->output == BP_I64, p->kind == BP_REDUCE_MEAN ? (double)plan->work.cut.reduced : 1);
+                         p->output == BP_I64, divisor_of(&plan->work.problem, &plan->work.cut));
 }
 
 static void compute(bp__reduce_call *base, int64_t index, int64_t part, int task) {
@@ -62,7 +74,7 @@ static void compute(bp__reduce_call *base, int64_t index, int64_t part, int task
     }
     const int64_t at = part * cut->results + item.result;
     memcpy(w->values + (size_t)at * s.kernels->value, s.values, (size_t)item.lanes * s.kernels->value);
-    if (p->kind >= BP_REDUCE_ARGMAX) {
+    if (bp__reduce_is_position(&plan->work.problem)) {
         memcpy(w->indices + at, s.indices, (size_t)item.lanes * sizeof *s.indices);
     }
 }
@@ -102,7 +114,7 @@ bp_status bp__reduce_plan(const bp_host *host, const bp_problem *problem, const 
     if (!plan) {
         return BP_E_NO_MEMORY;
     }
-    plan->kernels = &set->reduce[bp__reduce_type(problem->dtype)][problem->of.reduce.kind];
+    plan->kernels = bp__reduce_kernels_of(set, problem);
     const bp__reduce_cut *cut = &plan->work.cut;
     if (cut->parts > 1) {
         const size_t values = (size_t)(cut->parts * cut->results);

@@ -33,7 +33,7 @@ static void choose_rows(bp__reduce_cut *cut, const bp_problem *problem, int64_t 
     if (rows <= 1) {
         return;
     }
-    if (problem->op == BP_OP_REDUCE) {
+    if (bp__reduce_joins(problem)) {
         cut->rows = p->x[last] == 1 && !(p->kept_ndim > 0 && columns > 1 && p->x[kept] == 0);
         return;
     }
@@ -60,30 +60,32 @@ void bp__reduce_cut_make(bp__reduce_cut *cut, const bp_problem *problem) {
     cut->reduced = product(p, p->kept_ndim, p->ndim);
     cut->columns = p->kept_ndim > 0 && columns > 1 &&
                    (rows == 1 || cut->reduced < SHORT_ROW || magnitude(p->x[kept]) < magnitude(p->x[last]));
-    const bool positions = problem->op == BP_OP_REDUCE && p->kind >= BP_REDUCE_ARGMAX;
+    const bool positions = bp__reduce_is_position(problem), variance = problem->op == BP_OP_VARIANCE;
     cut->chunk = 1;
     choose_rows(cut, problem, rows, columns);
     if (cut->rows) {
         cut->columns = true;
         cut->chunk = cut->reduced < UNIT ? bp__least(UNIT / (cut->reduced + 1) + 1, BP__REDUCE_CHUNK) : 1;
         cut->chunk = cut->staged && cut->chunk < TOGETHER ? TOGETHER : cut->chunk;
+        cut->chunk = variance ? bp__least(cut->chunk, BP__REDUCE_WIDE_MOMENTS) : cut->chunk;
     } else if (cut->columns) {
         const bool wide = cut->reduced < CACHED / 8 / BP__REDUCE_CHUNK;
         cut->chunk = positions                     ? BP__REDUCE_WIDE_POSITIONS
                      : problem->op == BP_OP_REDUCE ? BP__REDUCE_WIDE
+                     : variance                    ? BP__REDUCE_WIDE_MOMENTS
                      : wide                        ? BP__REDUCE_CHUNK
                                                    : BP__REDUCE_LANES;
     }
     cut->chunks = (columns + cut->chunk - 1) / cut->chunk;
     cut->items = p->kept_ndim > 0 ? cut->results / columns * cut->chunks : 1;
-    /* Few rows of columns at once, so that whole stretches of each are read; positions are joined one by one at the end
-     * of a block. */
+    /* Few rows of columns at once, so that whole stretches of each are read; positions and variances are joined one by
+     * one at the end of a block. */
     cut->block = !cut->columns || cut->rows ? BP__REDUCE_COUNT * BP__REDUCE_LANES
-                 : positions                ? BP__REDUCE_COUNT
+                 : positions || variance    ? BP__REDUCE_COUNT
                                             : FEW_ROWS;
     cut->row_blocks = (rows + cut->block - 1) / cut->block;
     cut->blocks = rows > 0 ? cut->reduced / rows * cut->row_blocks : 0;
-    const bool whole = cut->items == 0 || (cut->rows && problem->op != BP_OP_REDUCE) ||
+    const bool whole = cut->items == 0 || (cut->rows && !bp__reduce_joins(problem)) ||
                        cut->reduced < LONG / bp__least(cut->chunk, columns);
     const int64_t wanted = whole ? 1 : bp__least((PARTS + cut->items - 1) / cut->items, cut->blocks);
     cut->part = wanted > 1 ? (cut->blocks + wanted - 1) / wanted : cut->blocks;

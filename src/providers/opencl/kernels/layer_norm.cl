@@ -13,7 +13,8 @@
 #define WIDEN_P(x) JOIN(widen, P)(x)
 #define NARROW_P(x) JOIN(narrow, P)(x)
 #define REAL JOIN(number, X)
-#define BLOCK 128 /* elements of a lane whose sum is added to the lane's sum at once */
+
+#include "deviations.cl"
 
 typedef struct normalization {
     long eps_bits; /* of eps as a double */
@@ -23,48 +24,6 @@ typedef struct normalization {
 } normalization;
 
 enum { WEIGHT, BIAS, MEAN, INVERSE_STD };
-
-#define DIFFERENCE_STEP(l, i, at) block[l] = plus_number(block[l], (precise)WIDEN(x[at]) - center[l]);
-#define SQUARE_STEP(l, i, at)                                                                                          \
-    {                                                                                                                  \
-        const precise distance = ((precise)WIDEN(x[at]) - center[l]) - mean[l];                                        \
-        block[l] = plus_number(block[l], distance * distance);                                                         \
-    }
-
-JOIN_MEMBERS(sum_of_members, wide, plus_wide)
-
-#define ADD_ALL(name, STEP)                                                                                            \
-    static inline void name(__global const STORAGE *x, const walk *w, const tile *t, long number,                      \
-                            const precise center[LANES], const precise mean[LANES], __local wide *values,              \
-                            wide sum[LANES]) {                                                                         \
-        for (int l = 0; l < LANES; l++) {                                                                              \
-            sum[l] = WIDE_0;                                                                                           \
-        }                                                                                                              \
-        EACH_STRIP(w, t, number, s) {                                                                                  \
-            for (long from = 0; from < s.count; from += BLOCK) {                                                       \
-                const long to = min(from + BLOCK, s.count);                                                            \
-                wide block[LANES];                                                                                     \
-                for (int l = 0; l < LANES; l++) {                                                                      \
-                    block[l] = WIDE_0;                                                                                 \
-                }                                                                                                      \
-                EACH_ELEMENT(s, from, to, STEP)                                                                        \
-                for (int l = 0; l < LANES; l++) {                                                                      \
-                    sum[l] = plus_wide(sum[l], block[l]);                                                              \
-                }                                                                                                      \
-            }                                                                                                          \
-        }                                                                                                              \
-        if (!COLUMNS(w)) {                                                                                             \
-            for (int l = 1; l < LANES; l++) {                                                                          \
-                sum[0] = plus_wide(sum[0], sum[l]);                                                                    \
-            }                                                                                                          \
-            sum[0] = sum_of_members(w, values, sum[0]);                                                                \
-            for (int l = 1; l < LANES; l++) {                                                                          \
-                sum[l] = sum[0];                                                                                       \
-            }                                                                                                          \
-        }                                                                                                              \
-    }
-ADD_ALL(add_differences, DIFFERENCE_STEP)
-ADD_ALL(add_squares, SQUARE_STEP)
 
 static inline precise eps_of(const normalization *f) {
 #ifdef HAS_F64
@@ -76,15 +35,6 @@ static inline precise eps_of(const normalization *f) {
 
 static inline precise inverse_std_of(precise variance, const normalization *f) {
     return 1 / sqrt(variance + eps_of(f));
-}
-
-/* The first element of each row, or 0. */
-static inline void read_centers(__global const STORAGE *x, const walk *w, const tile *t, int subtract_mean,
-                                precise center[LANES]) {
-    for (int l = 0; l < LANES; l++) {
-        const long lane = COLUMNS(w) ? min(l, t->lanes - 1) : 0;
-        center[l] = subtract_mean ? (precise)WIDEN(x[t->at[0] + lane * t->lane[0]]) : (precise)0;
-    }
 }
 
 /* Offset of a parameter that belongs to row `row` and, with `element`, to an element of it. */
@@ -185,40 +135,6 @@ __kernel void normalize_rows(__global const STORAGE *x, ulong x_first, __global 
 }
 
 /* ---- Rows of several parts: the workspace has a sum of differences, and then of squares, for each part and row ---- */
-
-static inline void read_averages(__global const wide *sums, const walk *w, const tile *t, __local wide *values,
-                                 precise average[LANES]) {
-    for (int l = 0; l < LANES; l++) {
-        if (COLUMNS(w) || l == 0) {
-            wide sum = WIDE_0;
-            for (long part = member_of(w); part < w->parts; part += MEMBERS(w)) {
-                sum = plus_wide(sum, sums[part * w->results + RESULT_OF_LANE(w, t, l)]);
-            }
-            average[l] = value_of(sum_of_members(w, values, sum)) / (precise)w->reduced;
-        } else {
-            average[l] = average[0];
-        }
-    }
-}
-
-static inline void write_sums(__global wide *sums, const walk *w, const tile *t, long number, const wide sum[LANES]) {
-    EACH_RESULT(*t, l) {
-        sums[number * w->results + t->result + l] = sum[l];
-    }
-}
-
-__kernel void differences_of_parts(__global const STORAGE *x, ulong x_first, __global wide *sums, ulong sums_first,
-                                   const walk w) {
-    x += (long)x_first;
-    __local wide values[GROUP];
-    EACH_TILE(w, t) {
-        precise center[LANES];
-        wide sum[LANES];
-        read_centers(x, &w, &t, 1, center);
-        add_differences(x, &w, &t, part_of(), center, center, values, sum);
-        write_sums(sums + (long)sums_first, &w, &t, part_of(), sum);
-    }
-}
 
 static inline void read_means(__global const STORAGE *x, __global const wide *sums, const walk *w, const tile *t,
                               int subtract_mean, __local wide *values, precise center[LANES], precise mean[LANES]) {

@@ -1,7 +1,8 @@
-/* reduce.cl - joins the elements along some dimensions: sums, products, extremes and their positions.
+/* reduce.cl - joins the elements along some dimensions: sums, products, truths, extremes and their positions.
  *
  * X is the type of the elements, Y the type of the results, SUM the type of sums and products (wide, or ulong
- * for integers), VALUE the type of extremes. If there are several parts, each writes its value to the workspace, for each part and result,
+ * for integers) and of TRUTHS (int; AS_WORD(x) is an element as an integer WORD, BITS those that are not 0 if it is true),
+ * VALUE the type of extremes. If there are several parts, each writes its value to the workspace, for each part and result,
  * and a second kernel joins them in their order. */
 #include "common.cl"
 #include "walk.cl"
@@ -12,9 +13,11 @@
 #define BLOCK 128 /* elements of a lane whose sum is added to the lane's sum at once */
 
 
-/* ---- Sums and products ---- */
+/* ---- Sums, products and truths ---- */
 #ifdef SUM
-#ifdef INTEGER
+#ifdef TRUTHS
+#define RESULT(sum, n) ((Y_STORAGE)(sum))
+#elif defined(INTEGER)
 #define ZERO 0
 #define PLUS(sum, x) ((sum) + (SUM)(x))
 #define PLUS_SUM(a, b) ((a) + (b))
@@ -91,12 +94,23 @@
 #define sum_STEP(l, i, at) block[l] = PLUS(block[l], WIDEN(x[at]));
 #define mean_STEP sum_STEP
 #define prod_STEP(l, i, at) block[l] *= (SUM)WIDEN(x[at]);
+#ifdef TRUTHS
+/* A floating number is 0 if no bit other than its sign is set; comparisons of numbers may take denormal ones for 0. */
+#define IS_TRUE(x) (((WORD)AS_WORD(x) & (WORD)(BITS)) != 0)
+#define any_STEP(l, i, at) block[l] |= IS_TRUE(x[at]);
+#define all_STEP(l, i, at) block[l] &= IS_TRUE(x[at]);
+#define EITHER(a, b) ((a) | (b))
+#define BOTH(a, b) ((a) & (b))
+SUMS(any, EITHER, 0, RESULT)
+SUMS(all, BOTH, 1, RESULT)
+#else
 SUMS(sum, PLUS_SUM, ZERO, RESULT)
 #ifndef INTEGER
 SUMS(mean, PLUS_SUM, ZERO, MEAN)
 #endif
 #if defined(INTEGER) || defined(HAS_F64)
 SUMS(prod, TIMES, (SUM)1, RESULT)
+#endif
 #endif
 #endif
 

@@ -1,0 +1,168 @@
+/* check.c - checks the arguments of calls that pad, reverse and rotate tensors, and finds where elements go. */
+#include "ops/pad/pad.h"
+
+#include "ops/shape.h"
+#include "tensor/internal.h"
+
+#include <math.h>
+
+/* ---- The value ---- */
+
+/* Stores a whole number in the bytes of an integer type. Returns whether it is in the range of the type. */
+static bool store_whole(uint8_t bytes[16], double value, bp_dtype dtype) {
+    const int bits = 8 * (int)bp_dtype_size(dtype);
+    const bool is_signed = bp_dtype_to_dlpack(dtype).code == kDLInt;
+    const double most = ldexp(1, bits - is_signed), least = is_signed ? -most : 0;
+    if (value != floor(value) || value < least || value >= most) {
+        return false;
+    }
+    const uint64_t whole = value < 0 ? (uint64_t)(int64_t)value : (uint64_t)value;
+    for (int i = 0; i < bits / 8; i++) { /* all supported processors store the low byte first */
+        bytes[i] = (uint8_t)(whole >> (8 * i));
+    }
+    return true;
+}
+
+bp_status bp__pad_value(uint8_t bytes[16], double value, bp_dtype dtype) {
+    const float single = (float)value;
+    const uint16_t half = dtype == BP_F16 ? bp__f64_to_f16(value) : bp__f64_to_bf16(value);
+    memset(bytes, 0, 16);
+    switch (dtype) {
+    case BP_F16:
+    case BP_BF16:
+        memcpy(bytes, &half, sizeof half);
+        return BP_OK;
+    case BP_F32:
+    case BP_C64:
+        memcpy(bytes, &single, sizeof single);
+        return BP_OK;
+    case BP_F64:
+    case BP_C128:
+        memcpy(bytes, &value, sizeof value);
+        return BP_OK;
+    case BP_BOOL:
+        bytes[0] = value != 0;
+        return BP_OK;
+    default:
+        return store_whole(bytes, value, dtype)
+                   ? BP_OK
+                   : bp__fail(BP_E_ARGUMENT, "pad: value is %g; it must be a whole number in the range of %s", value,
+                              bp_dtype_name(dtype));
+    }
+}
+
+/* ---- Amounts ---- */
+
+static bp_status fail_amount(const char *mode, int64_t amount, const char *rule, int64_t size, int d) {
+    return bp__fail(BP_E_ARGUMENT, "pad: an amount is %lld in dimension %d, of size %lld; %s %s", (long long)amount, d,
+                    (long long)size, mode, rule);
+}
+
+/* Checks the amounts of a dimension in modes that take the added elements from the input. */
+static bp_status check_amounts(bp_pad_mode mode, int d, int64_t size, int64_t before, int64_t after) {
+    const int64_t most = before > after ? before : after;
+    if (mode == BP_PAD_REFLECT && most > 0 && most >= size) {
+        return fail_amount("reflect", most, "takes amounts below the size", size, d);
+    }
+    if (mode == BP_PAD_REPLICATE && most > 0 && size == 0) {
+        return fail_amount("replicate", most, "needs an element", size, d);
+    }
+    if (mode == BP_PAD_CIRCULAR && most > size) {
+        return fail_amount("circular", most, "takes amounts up to the size", size, d);
+    }
+    if (mode == BP_PAD_CIRCULAR && ((before > 0 && after < 0) || (before < 0 && after > 0))) {
+        return fail_amount("circular", before, "cannot add elements at one end and remove some at the other", size, d);
+    }
+    return BP_OK;
+}
+
+static bp_status find_padding(bp__pad_map *map, const bp__pad_arguments *call) {
+    const DLTensor *input = call->input;
+    if ((unsigned)call->mode > (unsigned)BP_PAD_CIRCULAR) {
+        return bp__fail(BP_E_ARGUMENT, "pad: mode is no value of its enumeration");
+    }
+    if (call->ndim < 0 || call->ndim > input->ndim) {
+        return bp__fail(BP_E_ARGUMENT, "pad: ndim is %d; it must be from 0 to %d, the dimensions of the input",
+                        call->ndim, (int)input->ndim);
+    }
+    if (call->mode != BP_PAD_CONSTANT && call->value != 0) {
+        return bp__fail(BP_E_ARGUMENT, "pad: value is %g; only mode constant takes one, so it must be 0", call->value);
+    }
+    map->mode = call->mode;
+    for (int i = 0; i < call->ndim; i++) {
+        const int d = input->ndim - call->ndim + i;
+        const int64_t before = call->before ? call->before[i] : 0, after = call->after ? call->after[i] : 0;
+        int64_t size = 0;
+        BP__TRY(check_amounts(call->mode, d, input->shape[d], before, after));
+        if (__builtin_add_overflow(input->shape[d], before, &size) || __builtin_add_overflow(size, after, &size)) {
+            return bp__fail(BP_E_OVERFLOW, "pad: the size of dimension %d overflows", d);
+        }
+        if (size < 0) {
+            return bp__fail(BP_E_ARGUMENT, "pad: the amounts %lld and %lld remove more than dimension %d has, %lld",
+                            (long long)before, (long long)after, d, (long long)input->shape[d]);
+        }
+        map->before[d] = before;
+        map->shape[d] = size;
+    }
+    return BP_OK;
+}
+
+/* ---- Axes ---- */
+
+static bp_status find_axis(const char *name, int axis, int ndim, uint64_t *used, int *found) {
+    const int64_t d = axis < 0 ? (int64_t)axis + ndim : axis;
+    if (d < 0 || d >= ndim) {
+        return bp__fail(BP_E_ARGUMENT, "%s: axis %d is not a dimension of a tensor with %d", name, axis, ndim);
+    }
+    if (*used >> d & 1) {
+        return bp__fail(BP_E_ARGUMENT, "%s: axis %d is given twice", name, (int)d);
+    }
+    *used |= UINT64_C(1) << d;
+    *found = (int)d;
+    return BP_OK;
+}
+
+static bp_status check_count(const char *name, int count, const void *axes) {
+    return count < 0 || count > BP_MAX_NDIM || (!axes && count > 0)
+               ? bp__fail(BP_E_ARGUMENT, "%s: axis_count is %d%s; it must be 0 to %d, and 0 without axes", name, count,
+                          axes ? "" : ", and axes is NULL", BP_MAX_NDIM)
+               : BP_OK;
+}
+
+static bp_status find_flips(bp__pad_map *map, const bp__flip_arguments *call) {
+    const int ndim = call->input->ndim;
+    BP__TRY(check_count("flip", call->axis_count, call->axes));
+    for (int i = 0; i < (call->axes ? call->axis_count : ndim); i++) {
+        int unused;
+        BP__TRY(find_axis("flip", call->axes ? call->axes[i] : i, ndim, &map->flipped, &unused));
+    }
+    return BP_OK;
+}
+
+static bp_status find_shifts(bp__pad_map *map, const bp__roll_arguments *call) {
+    uint64_t used = 0;
+    BP__TRY(check_count("roll", call->axis_count, call->axes));
+    if (!call->axes || (!call->shifts && call->axis_count > 0)) {
+        return bp__fail(BP_E_ARGUMENT, "roll: %s is NULL", call->axes ? "shifts" : "axes");
+    }
+    map->mode = BP_PAD_CIRCULAR;
+    for (int i = 0; i < call->axis_count; i++) {
+        int d;
+        BP__TRY(find_axis("roll", call->axes[i], call->input->ndim, &used, &d));
+        const int64_t size = call->input->shape[d], rest = size > 0 ? call->shifts[i] % size : 0;
+        map->before[d] = rest < 0 ? rest + size : rest;
+    }
+    return BP_OK;
+}
+
+bp_status bp__pad_find(bp__pad_map *map, const bp_call *described, const void *call) {
+    const DLTensor *input = bp__call_tensor(call, &described->passes->operand[0]);
+    memset(map, 0, sizeof *map);
+    BP__TRY(bp__tensor_check(input, "input", true));
+    if (input->ndim > 0) {
+        memcpy(map->shape, input->shape, (size_t)input->ndim * sizeof *input->shape);
+    }
+    return described->op == BP_OP_PAD    ? find_padding(map, call)
+           : described->op == BP_OP_FLIP ? find_flips(map, call)
+                                         : find_shifts(map, call);
+}
