@@ -15,7 +15,7 @@ sys.path.insert(0, str(BUILD / "python"))
 
 import backplane  # noqa: E402
 
-HEAD = '''"""Types of backplane.settings. Generated from include/backplane/settings_table.h by tools/settings_stub.py (make docs)."""
+HEAD = '''"""Types of backplane.settings. Written by tools/settings_stub.py (make docs) from include/backplane/settings_table.h."""
 
 from typing import Literal, TypedDict, Union
 

@@ -90,7 +90,7 @@
  * is infinite; acosh is NaN below 1. log2 of powers of 2, log10 of powers of 10 and exp2 of integers are exact. floor,
  * ceil, round and trunc keep infinities, and the sign of zero. gelu, gelu_tanh, silu, hardswish and mish of -infinity
  * are NaN, and softsign of infinities, as in PyTorch. NaN stays NaN, in sign too, as in NumPy; PyTorch's sign of NaN
- * is 0.
+ * is 0. If both elements of a function of two are NaN, the result is either, which may depend on its place.
  *
  * copy converts between bool, i8, u8, i32, i64, f16, bf16, f32 and f64, and copies every type to itself. Numbers are
  * rounded once, to nearest even. Floating numbers are truncated to integers; what does not fit becomes the nearest

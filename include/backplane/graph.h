@@ -173,6 +173,10 @@ BP_API bp_status bp_graph_run(const bp_options *options, const bp_graph *graph, 
  * part has a layout of its own (bp_plan_pack). Intermediate values share one workspace (bp_plan_info.workspace). Calls
  * without plans (bp_call_info.unplanned) run as calls, under the settings of the thread that runs the plan.
  *
+ * Functions of single elements (unary, binary, where) that follow each other, on tensors that the second cache does not
+ * hold, run block by block (graph.block_bytes), so that intermediate values stay in the cache. Only which of two NaN a
+ * function of two elements returns may then differ.
+ *
  * bp_graph_run() keeps the plans of a graph, at most 64, for later runs with the same layouts and settings. A plan
  * holds the graph's constants also after bp_graph_release(). Errors: as bp_graph_run(), and BP_E_NO_CANDIDATE. */
 BP_API bp_status bp_graph_plan(bp_plan **plan, const bp_options *options, const bp_graph *graph,

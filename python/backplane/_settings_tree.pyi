@@ -1,4 +1,4 @@
-"""Types of backplane.settings. Generated from include/backplane/settings_table.h by tools/settings_stub.py (make docs)."""
+"""Types of backplane.settings. Written by tools/settings_stub.py (make docs) from include/backplane/settings_table.h."""
 
 from typing import Literal, TypedDict, Union
 
@@ -286,6 +286,7 @@ class Xnnpack(Settings):
 
 class Graph(Settings):
     backend: Literal["auto", "eager"]
+    block_bytes: int
 
 class Quantized(Settings):
     engine: Literal["none", "fbgemm", "qnnpack", "onednn", "x86"]
@@ -458,6 +459,7 @@ Named = TypedDict(
         "miopen.immediate": bool,
         "nnpack.enabled": bool,
         "graph.backend": Literal["auto", "eager"],
+        "graph.block_bytes": int,
         "quantized.engine": Literal["none", "fbgemm", "qnnpack", "onednn", "x86"],
     },
     total=False,
@@ -595,4 +597,5 @@ class Keywords(TypedDict, total=False):
     miopen__immediate: bool
     nnpack__enabled: bool
     graph__backend: Literal["auto", "eager"]
+    graph__block_bytes: int
     quantized__engine: Literal["none", "fbgemm", "qnnpack", "onednn", "x86"]

@@ -54,9 +54,13 @@ static void add_part(bp__text *text, const bp__program *program, int index) {
     char time[32];
     bp__text_addf(text, "  %3d  %-28s", index + 1, program->title(program->owner, index));
     if (part->plan) {
-        bp__text_addf(text, " %-12s %-22s about %-10s %s%s\n", bp__candidate_id(part->plan->candidate),
+        bp__text_addf(text, " %-12s %-22s about %-10s %s%s", bp__candidate_id(part->plan->candidate),
                       part->plan->verdict.algorithm, bp__duration(part->plan->verdict.cost_ns, time, sizeof time),
                       part->plan->text, part->packed ? ", packed" : "");
+        if (part->runs > 1) {
+            bp__text_addf(text, ", %" PRId64 " times", part->runs);
+        }
+        bp__text_add(text, "\n");
     } else {
         bp__text_add(text, " a call without a plan of its own\n");
     }
@@ -87,6 +91,7 @@ static void add_json_part(bp__json *json, const bp__program *program, int index)
     }
     bp__json_text(json, "library", part->plan ? bp__candidate_id(part->plan->candidate) : NULL);
     bp__json_text(json, "algorithm", part->plan ? part->plan->verdict.algorithm : NULL);
+    bp__json_int(json, "runs", part->runs);
     bp__json_bool(json, "packed", part->packed != NULL);
     bp__json_number(json, "cost_ns", part->plan ? part->plan->verdict.cost_ns : 0);
     bp__json_close(json, '}');

@@ -29,7 +29,7 @@ bp_status bp__lower_begin(bp__lowered *l, const bp_graph *graph) {
     const size_t values = (size_t)graph->value_count + 1, strides = count_strides(graph);
     const size_t steps = (size_t)graph->node_count + values + (size_t)graph->output_count;
     const size_t size = values * (sizeof *l->at + sizeof *l->folded + sizeof *l->same + sizeof *l->direct +
-                                  sizeof *l->live + sizeof *l->output_nodes) +
+                                  sizeof *l->wanted + sizeof *l->live + sizeof *l->output_nodes + sizeof *l->placed) +
                         values * sizeof *l->uses + strides * sizeof *l->strides + steps * sizeof *l->steps;
     *l = (bp__lowered){.graph = graph, .memory = bp__alloc_zero(1, size)};
     if (!l->memory) {
@@ -42,8 +42,10 @@ bp_status bp__lower_begin(bp__lowered *l, const bp_graph *graph) {
     l->steps = (bp__step *)(void *)(l->strides + strides);
     l->same = (bp_value *)(void *)(l->steps + steps);
     l->direct = l->same + values;
-    l->live = (bool *)(l->direct + values);
+    l->wanted = l->direct + values;
+    l->live = (bool *)(l->wanted + values);
     l->output_nodes = l->live + values;
+    l->placed = l->output_nodes + values;
     for (bp_value v = 0; v <= graph->value_count; v++) {
         l->same[v] = v;
     }
@@ -57,6 +59,7 @@ bp_status bp__lower_begin(bp__lowered *l, const bp_graph *graph) {
 }
 
 void bp__lower_free(const bp__lowered *l) {
+    bp__free(l->blocks);
     bp__free(l->memory);
 }
 
@@ -288,6 +291,80 @@ static void lower_value(bp__lowered *l, bp_value v, const DLTensor *const *input
     }
 }
 
+/* ---- The order ----
+ *
+ * Steps are in the order in which their nodes were added. But functions of single elements, and views, wait until
+ * something needs them, so that neighbours in a chain follow each other (blocks.c). */
+
+static bool can_wait(const bp__lowered *l, bp_value v) {
+    const bp__graph_value *value = &l->graph->values[v];
+    if (!l->live[v] || l->folded[v]) {
+        return false;
+    }
+    return value->kind == BP__VALUE_VIEW ||
+           (value->kind == BP__VALUE_NODE && l->graph->nodes[value->from].call->pointwise);
+}
+
+static bool is_missing(const bp__lowered *l, bp_value v) {
+    return v != 0 && !l->placed[l->same[v]] && can_wait(l, l->same[v]);
+}
+
+/* Returns an operand that must be placed before the value; 0: none. */
+static bp_value missing_for(const bp__lowered *l, bp_value v) {
+    const bp__graph_value *value = &l->graph->values[v];
+    if (value->kind == BP__VALUE_VIEW) {
+        return is_missing(l, value->from) ? l->same[value->from] : 0;
+    }
+    if (value->kind != BP__VALUE_NODE || l->folded[v]) {
+        return 0;
+    }
+    const bp__node *node = &l->graph->nodes[value->from];
+    for (int i = 0; i < node->pass->info.input_count; i++) {
+        if (is_missing(l, node->operand[i])) {
+            return l->same[node->operand[i]];
+        }
+    }
+    for (int i = 0; i < node->list_count; i++) {
+        if (is_missing(l, node->list[i])) {
+            return l->same[node->list[i]];
+        }
+    }
+    return 0;
+}
+
+/* Places a value after all that it needs. No value waits twice, so that the list has space. */
+static void place_value(bp__lowered *l, bp_value v, const DLTensor *const *inputs, const DLTensor *const *outputs) {
+    int count = 0;
+    l->wanted[count++] = v;
+    while (count > 0) {
+        const bp_value last = l->wanted[count - 1], missing = missing_for(l, last);
+        if (missing) {
+            l->wanted[count++] = missing;
+            continue;
+        }
+        count--;
+        if (!l->placed[last]) {
+            l->placed[last] = true;
+            lower_value(l, last, inputs, outputs);
+        }
+    }
+}
+
+static void place_all(bp__lowered *l, const DLTensor *const *inputs, const DLTensor *const *outputs) {
+    memset(l->placed, 0, (size_t)l->graph->value_count + 1);
+    for (bp_value v = 1; v <= l->graph->value_count; v++) {
+        if (!can_wait(l, v)) {
+            place_value(l, v, inputs, outputs);
+        }
+    }
+    for (int k = 0; k < l->graph->output_count; k++) {
+        const bp_value v = l->same[l->graph->outputs[k].value];
+        if (!l->placed[v]) {
+            place_value(l, v, inputs, outputs);
+        }
+    }
+}
+
 /* Chooses the values that are computed into the tensors of outputs: the first output of each value that a node writes.
  */
 static void choose_direct(bp__lowered *l) {
@@ -313,8 +390,11 @@ static void copy_outputs(bp__lowered *l) {
     }
 }
 
-/* Chains the blocks that end with each step. A block that no step writes is never used. */
-static void chain_ends(bp__lowered *l) {
+/* A block that no step writes is never used. */
+void bp__lower_chain(bp__lowered *l) {
+    for (int i = 0; i < l->step_count; i++) {
+        l->steps[i].ends = -1;
+    }
     for (int i = 0; i < l->use_count; i++) {
         bp__use *use = &l->uses[i];
         use->next = use->last < l->step_count ? l->steps[use->last].ends : -1;
@@ -336,11 +416,9 @@ void bp__lower(bp__lowered *l, const DLTensor *const *inputs, const DLTensor *co
     bp__lower_mark(l);
     choose_direct(l);
     bp__lower_unplace(l);
-    for (bp_value v = 1; v <= l->graph->value_count; v++) {
-        lower_value(l, v, inputs, outputs);
-    }
+    place_all(l, inputs, outputs);
     copy_outputs(l);
-    chain_ends(l);
+    bp__lower_chain(l);
 }
 
 /* ---- Tensors of steps ---- */

@@ -48,6 +48,10 @@ typedef struct making {
     int count, place_count;
     bp__bound bound;
     bp__copy copy;
+    const bp__blocks *blocks;       /* the steps that are made; NULL: whole tensors */
+    int64_t block_size, block_from; /* in elements along their axis: of a block, and where the first one is */
+    bp__block_operand block_operand[BP__MOST_OPERANDS];
+    int block_operands;
 } making;
 
 static void locate_tensor(const void *context, bp_value value, DLTensor *tensor) {
@@ -62,6 +66,32 @@ static bp__place place_of(const bp__lowered *l, bp_value value) {
         place.offset += l->uses[at->block].offset;
     }
     return bp__value_bytes(&l->graph->values[value]) > 0 ? place : (bp__place){.home = BP__NOWHERE};
+}
+
+/* Writes the tensor of a value in a block. Operands are asked for one after another. */
+static void locate_in_block(const void *context, bp_value value, DLTensor *tensor) {
+    making *m = (making *)(uintptr_t)context; /* the memory of the shape is in it */
+    const bp__lowered *l = &m->plan->lowered;
+    bp__block_operand *operand = &m->block_operand[m->block_operands++];
+    bp__block_operand_of(l, m->blocks, l->same[value], m->block_size, operand);
+    *tensor = operand->tensor;
+}
+
+/* Returns the place of a value in the first of the blocks. */
+static bp__place place_in_block(making *m, bp_value value) {
+    const bp__lowered *l = &m->plan->lowered;
+    const bp_value v = l->same[value];
+    const bp__blocks *b = m->blocks;
+    bp__place place = place_of(l, v);
+    bp__block_operand *operand = &m->block_operand[0];
+    if (l->inner[v]) {
+        place.apart = b->threads > 1 ? l->uses[l->at[v].block].bytes / b->threads : 0;
+        return place;
+    }
+    bp__block_operand_of(l, b, v, m->block_size, operand);
+    place.advance = operand->advance;
+    place.offset += operand->advance / m->block_size * m->block_from;
+    return place;
 }
 
 static void add_place(making *m, bp__place place) {
@@ -227,6 +257,69 @@ static bp_status add_node(making *m, int number) {
     return status;
 }
 
+/* ---- Blocks ---- */
+
+static bp_status ask_block_plan(making *m, const bp__node *node, bp_plan **plan) {
+    m->block_operands = 0;
+    bp_status status = bp__bind(&m->bound, node, locate_in_block, m);
+    if (status == BP_OK) {
+        status = bp_call_plan(plan, NULL, node->call, m->bound.arguments.bytes);
+    }
+    bp__unbind(&m->bound);
+    if (status == BP_OK) {
+        bp__plan_keep_as_part();
+    }
+    return status;
+}
+
+static bp_status add_block_node(making *m, const bp__step *step, int64_t runs) {
+    const bp__node *node = &m->plan->graph->nodes[step->node];
+    bp__part *part = &m->parts[m->count];
+    bp__title *title = &m->plan->titles[m->count];
+    *part = (bp__part){.place = &m->places[m->place_count], .runs = runs};
+    const bp_status status = ask_block_plan(m, node, &part->plan);
+    if (status != BP_OK) {
+        return bp__graph_fail_at(m->plan->graph, step->node, status);
+    }
+    m->count++;
+    title->node = step->node;
+    bp__format(title->text, sizeof title->text, "node %d (%s), %s", step->node, node->call->info.name,
+               runs > 1 ? "in blocks" : "the rest");
+    part->places = node->pass->info.operand_count;
+    for (int i = 0; i < part->places; i++) {
+        add_place(m, place_in_block(m, node->operand[i]));
+    }
+    return BP_OK;
+}
+
+/* Returns whether threads can share a loop: its plans take no workspace. There is one for the program. */
+static bool may_share(const bp__part *parts, int count) {
+    size_t workspace = 0;
+    for (int i = 0; i < count; i++) {
+        workspace += parts[i].plan->prepared->workspace;
+    }
+    return workspace == 0;
+}
+
+/* Adds the loop over whole blocks, then the steps on what is left. */
+static bp_status add_blocks(making *m, const bp__blocks *b) {
+    const bp__lowered *l = &m->plan->lowered;
+    m->blocks = b;
+    for (int turn = 0; turn < (b->rest > 0 ? 2 : 1); turn++) {
+        bp__part *first = &m->parts[m->count];
+        m->block_size = turn ? b->rest : b->size;
+        m->block_from = turn ? b->count * b->size : 0;
+        for (int i = b->first; i < b->end; i++) {
+            BP__TRY(add_block_node(m, &l->steps[i], turn ? 1 : b->count));
+        }
+        first->loop = turn ? 0 : b->end - b->first;
+        first->threads = !turn && may_share(first, b->end - b->first) ? b->threads : 0;
+    }
+    return BP_OK;
+}
+
+/* ---- Copies ---- */
+
 static bp_status add_copy(making *m, const bp__step *step) {
     const bp__lowered *l = &m->plan->lowered;
     bp__part *part = &m->parts[m->count];
@@ -281,17 +374,24 @@ static size_t count_all_places(const bp__lowered *l) {
 
 static bp_status add_steps(making *m) {
     bp__lowered *l = &m->plan->lowered;
-    const size_t steps = (size_t)l->step_count + 1, places = count_all_places(l) + 1;
+    const size_t steps = 2 * (size_t)l->step_count + 1, places = 2 * count_all_places(l) + 1; /* blocks have a rest */
+    const bp__blocks *blocks = l->blocks, *end = blocks ? blocks + l->blocks_count : NULL;
     m->plan->titles = bp__alloc_zero(steps, sizeof *m->plan->titles);
     m->parts = bp__alloc_zero(steps, sizeof *m->parts);
     m->places = bp__alloc_zero(places, sizeof *m->places);
     if (!m->plan->titles || !m->parts || !m->places) {
         return bp__fail_memory(places * sizeof *m->places, "the plan of a graph");
     }
-    for (int i = 0; i < l->step_count; i++) {
+    for (int i = 0; i < l->step_count;) {
         const bp__step *step = &l->steps[i];
-        write_title(m, step, &m->plan->titles[i]);
+        if (blocks < end && blocks->first == i) {
+            BP__TRY(add_blocks(m, blocks));
+            i = blocks++->end;
+            continue;
+        }
+        write_title(m, step, &m->plan->titles[m->count]);
         BP__TRY(step->node >= 0 ? add_node(m, step->node) : add_copy(m, step));
+        i++;
     }
     return BP_OK;
 }
@@ -302,7 +402,9 @@ static bp_status lower_graph(making *m) {
     BP__TRY(bp__lower_join(l));
     BP__TRY(bp__lower_fold(l));
     bp__lower(l, m->inputs, m->outputs);
-    return BP_OK;
+    bp_policy policy;
+    BP__TRY(bp__policy_resolve(&policy, &bp__family_graph));
+    return bp__lower_blocks(l, policy.threads);
 }
 
 /* Describes an operand of the whole. */

@@ -80,6 +80,7 @@ struct bp_call {
     int ndim_least, ndim_most;
     bool whole_sizes;  /* sizes may have any values, so that each is a parameter of the key */
     bool sparse_reals; /* most calls have reals of 0, which are no parameters of the key */
+    bool pointwise;    /* an element of the only output follows from the elements at its place, after broadcasting */
     int count_offset;  /* of the field that counts the tensors of a list; 0: there is none */
     const bp_call_field *fields;
     const bp__family *family; /* its request is a bp__call_request */

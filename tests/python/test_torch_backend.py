@@ -66,7 +66,11 @@ ONE = {
     "expm1": torch.expm1, "log1p": lambda x: torch.log1p(x.abs()), "log2": lambda x: torch.log2(x.abs()), "reciprocal": torch.reciprocal,
     "hardswish": F.hardswish, "hardsigmoid": F.hardsigmoid, "hardtanh": lambda x: F.hardtanh(x, -0.5, 0.75), "relu6": lambda x: F.relu6(x * 9),
     "leaky_relu": lambda x: F.leaky_relu(x, 0.2), "clamp": lambda x: x.clamp(-0.5, 0.5), "clamp_low": lambda x: x.clamp(min=0.1),
-    "clamp_high": lambda x: x.clamp(max=0.1), "square": torch.square, "glu": F.glu, "pow2": lambda x: x**2, "pow3": lambda x: x**3,
+    "acos": torch.acos, "asin": torch.asin, "atan": torch.atan, "acosh": lambda x: torch.acosh(1 + x.abs()), "asinh": torch.asinh, "atanh": torch.atanh,
+    "cosh": torch.cosh, "sinh": torch.sinh, "log10": lambda x: torch.log10(x.abs()), "exp2": torch.exp2, "erfc": torch.erfc, "mish": F.mish, "selu": F.selu,
+    "logsigmoid": F.logsigmoid, "elu": lambda x: F.elu(x, 0.7), "celu": lambda x: F.celu(x, 0.7), "softplus": lambda x: F.softplus(x, 2, 1),
+    "threshold": lambda x: F.threshold(x, 0.1, 20), "hardshrink": lambda x: F.hardshrink(x, 0.3), "softshrink": lambda x: F.softshrink(x, 0.3),
+    "softsign": F.softsign, "tanhshrink": F.tanhshrink, "clamp_high": lambda x: x.clamp(max=0.1), "square": torch.square, "glu": F.glu, "pow2": lambda x: x**2, "pow3": lambda x: x**3,
     "pow_half": lambda x: x.abs() ** 0.5, "pow_other": lambda x: x.abs() ** 1.7, "pow_minus": lambda x: x**-2, "isnan": torch.isnan,
     "isfinite": torch.isfinite, "isinf": torch.isinf, "logical_not": torch.logical_not, "tril": torch.tril, "triu": lambda x: torch.triu(x, 1),
     "half": lambda x: x.to(torch.float16), "whole": lambda x: (x * 10).to(torch.int32), "truth": lambda x: x.to(torch.bool),
@@ -172,6 +176,14 @@ def test_a_wrong_index():
     fast(table, torch.tensor([1, 2]))
     with pytest.raises(bp.Error, match="take"):
         fast(table, torch.tensor([1, 9]))
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.bfloat16))
+def test_statistics_of_norms(dtype):
+    x = random(2, 3, 4).to(dtype)
+    check(lambda x: torch.ops.aten.native_layer_norm(x, [4], None, None, 1e-5), x, rtol=0.02, atol=0.02)
+    statistics = random(3).to(dtype), random(3).abs().to(dtype)
+    check(lambda x: torch.ops.aten._native_batch_norm_legit_no_training(x, None, None, *statistics, 0.1, 1e-5), x, rtol=0.02, atol=0.02)
 
 
 def test_transforms():
@@ -445,6 +457,8 @@ def test_refusals():
     refuse("random numbers", lambda x: x + torch.rand(3), random(3))
     refuse("changes its arguments", lambda x: x.add_(1), random(3))
     refuse("changes its arguments, or buffers", nn.BatchNorm1d(3), random(4, 3))
+    refuse("torch.linalg", torch.linalg.inv, torch.eye(3))
+    refuse("data-dependent", lambda x: F.one_hot(x), torch.tensor([1, 2]))
     refuse("training", lambda x: F.dropout(x, 0.5, training=True), random(3))
     refuse("there is no 'nosuch'", layer, random(2, 3), options={"nosuch": 1})
     refuse("unsupported is 'maybe'", layer, random(2, 3), options={"unsupported": "maybe"})

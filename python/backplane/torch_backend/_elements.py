@@ -41,6 +41,28 @@ _UNARY = {
     "fix": "trunc",
     "sign": "sign",
     "sgn": "sign",
+    "acos": "acos",
+    "arccos": "acos",
+    "asin": "asin",
+    "arcsin": "asin",
+    "atan": "atan",
+    "arctan": "atan",
+    "acosh": "acosh",
+    "arccosh": "acosh",
+    "asinh": "asinh",
+    "arcsinh": "asinh",
+    "atanh": "atanh",
+    "arctanh": "atanh",
+    "cosh": "cosh",
+    "sinh": "sinh",
+    "log10": "log10",
+    "exp2": "exp2",
+    "special_exp2": "exp2",
+    "erfc": "erfc",
+    "hardsigmoid": "hardsigmoid",
+    "mish": "mish",
+    "selu": "selu",
+    "log_sigmoid": "logsigmoid",
 }
 _TESTS = {"isnan": "isnan", "isinf": "isinf", "isfinite": "isfinite", "logical_not": "logical_not"}
 
@@ -89,7 +111,39 @@ def bitwise_not(to: Lowering, input: Value) -> Value:
 
 @handles("leaky_relu")
 def leaky_relu(to: Lowering, input: Value, negative_slope: float = 0.01) -> Value:
-    return _where_positive(to, input, to.binary("multiply", input, negative_slope))
+    return to.unary("leaky_relu", input, first=float(negative_slope))
+
+
+@handles("elu")
+def elu(to: Lowering, input: Value, alpha: float = 1, scale: float = 1, input_scale: float = 1) -> Value:
+    if scale != 1 or input_scale != 1:
+        raise Unsupported("with scales")
+    return to.unary("elu", input, first=float(alpha))
+
+
+@handles("celu")
+def celu(to: Lowering, input: Value, alpha: float = 1) -> Value:
+    return to.unary("celu", input, first=float(alpha))
+
+
+@handles("softplus")
+def softplus(to: Lowering, input: Value, beta: float = 1, threshold: float = 20) -> Value:
+    return to.unary("softplus", input, first=float(beta), second=float(threshold))
+
+
+@handles("threshold")
+def threshold(to: Lowering, input: Value, threshold: float, value: float) -> Value:
+    return to.unary("threshold", input, first=float(threshold), second=float(value))
+
+
+@handles("hardshrink")
+def hardshrink(to: Lowering, input: Value, lambd: float = 0.5) -> Value:
+    return to.unary("hardshrink", input, first=float(lambd))
+
+
+@handles("softshrink")
+def softshrink(to: Lowering, input: Value, lambd: float = 0.5) -> Value:
+    return to.unary("softshrink", input, first=float(lambd))
 
 
 @handles("prelu", "_prelu_kernel")
@@ -233,12 +287,6 @@ def clamp(to: Lowering, input: Any, min: Any = None, max: Any = None, min_val: A
     value = to.value(input, to.dtype)
     value = value if low is None else to.binary("maximum", value, low)
     return value if high is None else to.binary("minimum", value, high)
-
-
-@handles("hardsigmoid")
-def hardsigmoid(to: Lowering, input: Value) -> Value:
-    part = to.binary("minimum", to.binary("maximum", to.binary("add", input, 3), 0), 6)
-    return to.binary("divide", part, 6)
 
 
 @handles("addcmul")

@@ -207,8 +207,8 @@ def batch_norm(
 def batch_norm_inference(
     to: Lowering, input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, momentum: float, eps: float
 ) -> Any:
-    empty = to.run_torch(torch.empty, 0)
-    return batch_norm(to, input, weight, bias, running_mean, running_var, False, momentum, eps), empty, empty
+    mean, deviation = (to.run_torch(torch.empty, 0, dtype=one.dtype) for one in to.node.meta["val"][1:])
+    return batch_norm(to, input, weight, bias, running_mean, running_var, False, momentum, eps), mean, deviation
 
 
 @handles("layer_norm")
@@ -231,7 +231,8 @@ def native_layer_norm(to: Lowering, input: Any, normalized_shape: Sequence[int],
     parameters = to.optional(weight), to.optional(bias)
     made = to.call("layer_norm", to.value(input), *parameters, outputs=3, row_ndim=len(normalized_shape), eps=eps)
     kept = tuple(input.shape[: input.ndim - len(normalized_shape)]) + (1,) * len(normalized_shape)
-    return made[0], *(to.graph.reshape(one, kept) for one in made[1:])
+    types = [to.name_of_dtype(one.dtype) for one in to.node.meta["val"]]
+    return made[0], *(to.graph.cast(to.graph.reshape(one, kept), dtype) for one, dtype in zip(made[1:], types[1:]))
 
 
 @handles("rms_norm", "_fused_rms_norm")

@@ -39,6 +39,14 @@ _TORCH_DTYPES = {name: dtype for dtype, name in DTYPES.items()}
 # Functions of one element that linear layers and convolutions apply to their results. Two calls give the same result.
 ACTIVATIONS = {"aten.relu": "relu", "aten.silu": "silu", "aten.sigmoid": "sigmoid", "aten.tanh": "tanh", "aten.gelu": "gelu"}
 
+# The element types of calls that look at some of them only when a plan is made.
+_FLOATS = ("f16", "bf16", "f32", "f64")
+_ACCEPTED = {
+    **dict.fromkeys(("linear", "conv", "pool", "batch_norm", "layer_norm", "softmax", "attention", "rnn"), _FLOATS),
+    **dict.fromkeys(("matmul", "einsum"), (*_FLOATS, "c64", "c128")),
+    "vector_norm": ("f32", "f64", "c64", "c128"),
+}
+
 _CHECKS = ("aten._assert_tensor_metadata", "aten._assert_scalar", "aten.sym_constrain_range", "aten.sym_constrain_range_for_size")
 
 
@@ -162,6 +170,9 @@ class Lowering:
 
     def call(self, call: str, *operands: Optional[Value], outputs: Any = 1, **fields: Any) -> Any:
         """Adds a call of the graph."""
+        for operand in operands[:2]:
+            if operand is not None and operand.dtype not in _ACCEPTED.get(call, (operand.dtype,)):
+                raise Unsupported(f"elements of type {operand.dtype + ''}")
         return self.graph.call(call, *operands, outputs=outputs, **fields)
 
     def unary(self, kind: str, x: Any, **fields: Any) -> Value:

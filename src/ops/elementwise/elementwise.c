@@ -3,22 +3,23 @@
 
 /* ---- The descriptions ---- */
 
-#define DESCRIBED(name, NAME, arguments, in_place, sentence)                                                           \
+#define DESCRIBED(name, NAME, arguments, in_place, is_pointwise, sentence)                                             \
     const bp_call bp__##name##_call = {                                                                                \
         .info = {#name, sentence, sizeof(arguments), BP__COUNT(bp__##name##_fields), 1, in_place, false},              \
         .op = BP_OP_##NAME,                                                                                            \
         .ndim_offset = -1,                                                                                             \
+        .pointwise = is_pointwise,                                                                                     \
         .fields = bp__##name##_fields,                                                                                 \
         .family = &bp__family_elementwise,                                                                             \
         .passes = bp__##name##_passes,                                                                                 \
         .shape = bp__elementwise_shape,                                                                                \
     };
 
-DESCRIBED(unary, UNARY, bp__unary_arguments, 1, "functions of single elements, and copies")
-DESCRIBED(binary, BINARY, bp__binary_arguments, 2, "functions of two elements")
-DESCRIBED(where, WHERE, bp__where_arguments, 3, "elements of one of two tensors, by a condition")
-DESCRIBED(take, TAKE, bp__indexed_arguments, 0, "slices along an axis, by their indices")
-DESCRIBED(gather, GATHER, bp__indexed_arguments, 0, "elements along an axis, by their indices")
+DESCRIBED(unary, UNARY, bp__unary_arguments, 1, true, "functions of single elements, and copies")
+DESCRIBED(binary, BINARY, bp__binary_arguments, 2, true, "functions of two elements")
+DESCRIBED(where, WHERE, bp__where_arguments, 3, true, "elements of one of two tensors, by a condition")
+DESCRIBED(take, TAKE, bp__indexed_arguments, 0, false, "slices along an axis, by their indices")
+DESCRIBED(gather, GATHER, bp__indexed_arguments, 0, false, "elements along an axis, by their indices")
 
 /* ---- Copies that concat prepares ---- */
 
