@@ -69,11 +69,8 @@ def _export(gm: torch.fx.GraphModule, examples: Sequence[Any]) -> Any:
     """Returns the graph in functional ATen operations, as they are before torch takes composite ones apart, and its parameters."""
     from torch._functorch.aot_autograd import aot_export_module
 
-    try:
-        with torch.no_grad():
-            functional, signature = aot_export_module(gm, examples, trace_joint=False, pre_dispatch=True)
-    except torch._dynamo.exc.UserError as error:  # a size or branch that follows from data
-        raise Unsupported(f"backplane: {error}") from error
+    with torch.no_grad():
+        functional, signature = aot_export_module(gm, examples, trace_joint=False, pre_dispatch=True)
     if signature.input_tokens:
         _refuse("the function has operations with an effect, as the checks of torch.linalg")
     if signature.buffers_to_mutate or signature.user_inputs_to_mutate:
