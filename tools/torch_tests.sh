@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 environment=build/torch-tests
 [ -x "$environment/bin/python" ] || python3 -m venv "$environment"
 "$environment/bin/python" -c 'import torch, numpy, pytest, hypothesis, ml_dtypes' 2>/dev/null ||
-    "$environment/bin/pip" install --quiet torch numpy pytest hypothesis ml_dtypes
+    "$environment/bin/pip" install --quiet torch numpy pytest hypothesis ml_dtypes expecttest scipy
 export BACKPLANE_BUILD="$PWD/build"
 # shellcheck disable=SC2046  # names of tests have no spaces
 exec "$environment/bin/python" tests/inherited.py build -m pytest -q $(grep -l 'importorskip("torch"' tests/python/*.py) "$@"

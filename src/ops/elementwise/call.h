@@ -10,11 +10,11 @@
 #define BP__CALL bp__unary_arguments
 static const bp_call_field bp__unary_fields[] = {
     BP__WORD(kind, BP_UNARY_KINDS - 1, BP__WORDS(BP_UNARY_MAP), "the function"),
+    BP__WORD(dtype, BP_BOOL, BP__DTYPES, "copy: the type of the output, for results without a tensor yet"),
     BP__TOLERANCE(first, "the first number of a function that takes some, such as the slope of leaky_relu"),
     BP__TOLERANCE(second, "the second number of a function that takes two, such as the upper limit of clip"),
     BP__TENSOR(input, "any shape"),
     BP__TENSOR(output, "the shape of the input"),
-    BP__WORD(dtype, BP_BOOL, BP__DTYPES, "copy: the type of the output, for results without a tensor yet"),
 };
 static const bp__pass bp__unary_passes[] = {
     {{"FORWARD", BP_OP_UNARY, 2, 1}, {BP__IN(input, true, 0), BP__OUT(output, true, 0)}}};

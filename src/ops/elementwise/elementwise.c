@@ -24,7 +24,7 @@ DESCRIBED(gather, GATHER, bp__indexed_arguments, 0, false, "elements along an ax
 /* ---- Copies that concat prepares ---- */
 
 bp_status bp__copy_prepare(const DLTensor *input, const DLTensor *output, bp_plan **plan) {
-    const bp__unary_arguments call = {sizeof call, BP_UNARY_COPY, NULL, NULL, input, output, BP_DTYPE_NONE};
+    const bp__unary_arguments call = {sizeof call, BP_UNARY_COPY, BP_DTYPE_NONE, NULL, NULL, input, output};
     const bp__call_request request = {.call = &call, .described = &bp__unary_call};
     bp__operation operation;
     bp_problem problem;
@@ -42,7 +42,7 @@ bp_status bp__copy_prepare(const DLTensor *input, const DLTensor *output, bp_pla
 }
 
 bp_status bp__copy_run_prepared(const DLTensor *input, const DLTensor *output, const bp_plan *plan) {
-    const bp__unary_arguments call = {sizeof call, BP_UNARY_COPY, NULL, NULL, input, output, BP_DTYPE_NONE};
+    const bp__unary_arguments call = {sizeof call, BP_UNARY_COPY, BP_DTYPE_NONE, NULL, NULL, input, output};
     bp__operation operation;
     bp__call_describe(&bp__unary_call, &operation, &call);
     return bp__operation_run(&operation, plan);
@@ -50,8 +50,8 @@ bp_status bp__copy_run_prepared(const DLTensor *input, const DLTensor *output, c
 
 /* ---- Functions ---- */
 
-BP__DEFINE_OF_ARGUMENTS(unary, bp__unary_arguments, (bp_unary_kind kind, const DLTensor *input), output, kind, NULL,
-                        NULL, input, output, BP_DTYPE_NONE)
+BP__DEFINE_OF_ARGUMENTS(unary, bp__unary_arguments, (bp_unary_kind kind, const DLTensor *input), output, kind,
+                        BP_DTYPE_NONE, NULL, NULL, input, output)
 
 /* The arguments of a function with the first numbers that it takes. */
 static bp_status with_numbers(bp__unary_arguments *call, bp_unary_kind kind, int number_count, const double *numbers,
@@ -61,8 +61,8 @@ static bp_status with_numbers(bp__unary_arguments *call, bp_unary_kind kind, int
                         number_count, numbers ? "given" : "NULL");
     }
     *call = (bp__unary_arguments){
-        sizeof *call, kind,         number_count > 0 ? numbers : NULL, number_count > 1 ? numbers + 1 : NULL, input,
-        output,       BP_DTYPE_NONE};
+        sizeof *call, kind,  BP_DTYPE_NONE, number_count > 0 ? numbers : NULL, number_count > 1 ? numbers + 1 : NULL,
+        input,        output};
     return BP_OK;
 }
 

@@ -10,9 +10,9 @@
 typedef struct bp__unary_arguments {
     size_t struct_size;
     bp_unary_kind kind;
+    bp_dtype dtype; /* of copies: the type of the output; BP_DTYPE_NONE: the output's own */
     const double *first, *second; /* NULL: the usual number of the function, or it takes none */
     const DLTensor *input, *output;
-    bp_dtype dtype; /* of copies: the type of the output; BP_DTYPE_NONE: the output's own */
 } bp__unary_arguments;
 
 typedef struct bp__binary_arguments {

@@ -68,8 +68,8 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
         const bp__call_request request = {.call = &call, .data_optional = true, .described = &bp__binary_call};
         return bp__elementwise_make(problem, &request);
     }
-    const bp__unary_arguments call = {sizeof call,   BP_UNARY_EXP,   NULL,         NULL,
-                                      &input.tensor, &output.tensor, BP_DTYPE_NONE};
+    const bp__unary_arguments call = {sizeof call, BP_UNARY_EXP,  BP_DTYPE_NONE, NULL,
+                                      NULL,        &input.tensor, &output.tensor};
     const bp__call_request request = {.call = &call, .data_optional = true, .described = &bp__unary_call};
     return bp__elementwise_make(problem, &request);
 }
