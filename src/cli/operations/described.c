@@ -51,10 +51,10 @@ static const bp_call_field *field_of_option(const bp_call *call, const char *opt
 }
 
 char *described_option(const bp_call_field *field) {
-    static const char *const counts[] = {"ndim", "axis_count",
-                                         "count"}; /* of the fields that point to several things */
-    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
-        if (strcmp(field->name, counts[i]) == 0) {
+    /* counts of the fields that point to several things; and the type of a result, which --to gives */
+    static const char *const hidden[] = {"ndim", "axis_count", "count", "dtype"};
+    for (size_t i = 0; i < sizeof hidden / sizeof hidden[0]; i++) {
+        if (strcmp(field->name, hidden[i]) == 0) {
             return NULL;
         }
     }

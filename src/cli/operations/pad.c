@@ -2,8 +2,8 @@
 #include "described.h"
 
 static const cli_special specials[] = {
-    {.call = "pad", .arrays = "256xn", .usual = "before=1,after=1"},
-    {.call = "roll", .usual = "dim=-1,shifts=1"},
+    {.call = "pad", .arrays = "256xn", .usual = "before=1 after=1"},
+    {.call = "roll", .usual = "dim=-1 shifts=1"},
     {.call = NULL},
 };
 static const cli_derived derived = {"pad", specials};
