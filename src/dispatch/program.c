@@ -1,9 +1,11 @@
 /* program.c - runs lists of plans as one plan. */
 #include "dispatch/program.h"
 
+#include "base/number.h"
 #include "dispatch/composition.h"
 #include "machine/internal.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -109,10 +111,12 @@ static bp_status run_turns(run *r, const bp__part *parts, int64_t from, int64_t 
 typedef struct shared_loop {
     const run *r;
     const bp__part *parts;
+    pthread_t caller;
     atomic_int status; /* the first failure */
+    char message[256]; /* its message, written by the thread that failed */
 } shared_loop;
 
-/* Runs a share of the turns. Only the caller's thread has an interrupt check. */
+/* Runs a share of the turns. Another thread than the caller's keeps no part that is due: it does not hold the plan. */
 static void run_share(void *context, int thread) {
     shared_loop *loop = context;
     const int64_t runs = loop->parts->runs, threads = loop->parts->threads;
@@ -120,8 +124,11 @@ static void run_share(void *context, int thread) {
     own.thread = thread;
     const bp_status status = run_turns(&own, loop->parts, runs * thread / threads, runs * (thread + 1) / threads);
     int none = BP_OK;
-    if (status != BP_OK) {
-        atomic_compare_exchange_strong(&loop->status, &none, status);
+    if (status != BP_OK && atomic_compare_exchange_strong(&loop->status, &none, status)) {
+        bp__format(loop->message, sizeof loop->message, "%s", bp_last_error());
+    }
+    if (!pthread_equal(pthread_self(), loop->caller)) {
+        bp__thread.due_part = NULL;
     }
 }
 
@@ -129,10 +136,10 @@ static bp_status run_loop(run *r, const bp__part *parts) {
     if (parts->threads <= 1) {
         return run_turns(r, parts, 0, parts->runs);
     }
-    shared_loop loop = {.r = r, .parts = parts};
+    shared_loop loop = {.r = r, .parts = parts, .caller = pthread_self()};
     bp__parallel(parts->threads, parts->threads, run_share, &loop);
     const bp_status status = (bp_status)atomic_load(&loop.status);
-    return status == BP_OK || bp_last_status() == status ? status : bp__fail(status, "a thread of a loop failed");
+    return status == BP_OK ? BP_OK : bp__fail(status, "%s", loop.message);
 }
 
 /* Puts the title of a part before the message of its failure. */

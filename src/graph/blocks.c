@@ -5,7 +5,6 @@
  * so that blocks change no bit. Results that no other step reads have memory for one block, for each thread. */
 #include "graph/graph.h"
 
-
 enum {
     MOST_OPERANDS = 4,
     MOST_STEPS = 64, /* that run together; each is compared with all others */
@@ -218,7 +217,9 @@ bp_status bp__lower_blocks(bp__lowered *l, int threads) {
         place_blocks(l, &b);
         l->blocks[l->blocks_count++] = b;
     }
-    bp__lower_chain(l);
+    if (l->blocks) {
+        bp__lower_chain(l);
+    }
     return BP_OK;
 }
 

@@ -210,6 +210,12 @@ typedef struct bp__use {
     char *memory; /* of a run that takes each block on its own */
 } bp__use;
 
+/* A value whose place is found after the places of its operands. */
+typedef struct bp__waiting {
+    bp_value value;
+    int next; /* the first operand that was not looked at */
+} bp__waiting;
+
 /* Neighbouring steps that run block by block (blocks.c). */
 typedef struct bp__blocks {
     int first, end;      /* steps */
@@ -229,9 +235,9 @@ typedef struct bp__lowered {
     bool *live;         /* of each value: something needs it */
     bool *output_nodes; /* of each node: it computes an output */
     bp__located *at;
-    int *direct;      /* of each value: the output into which it is computed; -1: none */
-    bp_value *wanted; /* values that wait for others; and of each value: it is placed */
-    bool *placed;
+    int *direct; /* of each value: the output into which it is computed; -1: none */
+    bp__waiting *waiting;
+    bool *placed; /* of each value: its place was found */
     bp__step *steps;
     bp__use *uses;
     int step_count, use_count;

@@ -29,7 +29,7 @@ bp_status bp__lower_begin(bp__lowered *l, const bp_graph *graph) {
     const size_t values = (size_t)graph->value_count + 1, strides = count_strides(graph);
     const size_t steps = (size_t)graph->node_count + values + (size_t)graph->output_count;
     const size_t size = values * (sizeof *l->at + sizeof *l->folded + sizeof *l->same + sizeof *l->direct +
-                                  sizeof *l->wanted + sizeof *l->live + sizeof *l->output_nodes + sizeof *l->placed) +
+                                  sizeof *l->waiting + sizeof *l->live + sizeof *l->output_nodes + sizeof *l->placed) +
                         values * sizeof *l->uses + strides * sizeof *l->strides + steps * sizeof *l->steps;
     *l = (bp__lowered){.graph = graph, .memory = bp__alloc_zero(1, size)};
     if (!l->memory) {
@@ -42,8 +42,8 @@ bp_status bp__lower_begin(bp__lowered *l, const bp_graph *graph) {
     l->steps = (bp__step *)(void *)(l->strides + strides);
     l->same = (bp_value *)(void *)(l->steps + steps);
     l->direct = l->same + values;
-    l->wanted = l->direct + values;
-    l->live = (bool *)(l->wanted + values);
+    l->waiting = (bp__waiting *)(l->direct + values);
+    l->live = (bool *)(l->waiting + values);
     l->output_nodes = l->live + values;
     l->placed = l->output_nodes + values;
     for (bp_value v = 0; v <= graph->value_count; v++) {
@@ -309,24 +309,21 @@ static bool is_missing(const bp__lowered *l, bp_value v) {
     return v != 0 && !l->placed[l->same[v]] && can_wait(l, l->same[v]);
 }
 
-/* Returns an operand that must be placed before the value; 0: none. */
-static bp_value missing_for(const bp__lowered *l, bp_value v) {
-    const bp__graph_value *value = &l->graph->values[v];
+/* Returns an operand that must be placed before the value; 0: none. Operands before `next` are placed. */
+static bp_value missing_for(const bp__lowered *l, bp__waiting *w) {
+    const bp__graph_value *value = &l->graph->values[w->value];
     if (value->kind == BP__VALUE_VIEW) {
         return is_missing(l, value->from) ? l->same[value->from] : 0;
     }
-    if (value->kind != BP__VALUE_NODE || l->folded[v]) {
+    if (value->kind != BP__VALUE_NODE || l->folded[w->value]) {
         return 0;
     }
     const bp__node *node = &l->graph->nodes[value->from];
-    for (int i = 0; i < node->pass->info.input_count; i++) {
-        if (is_missing(l, node->operand[i])) {
-            return l->same[node->operand[i]];
-        }
-    }
-    for (int i = 0; i < node->list_count; i++) {
-        if (is_missing(l, node->list[i])) {
-            return l->same[node->list[i]];
+    const int inputs = node->pass->info.input_count;
+    for (; w->next < inputs + node->list_count; w->next++) {
+        const bp_value v = w->next < inputs ? node->operand[w->next] : node->list[w->next - inputs];
+        if (is_missing(l, v)) {
+            return l->same[v];
         }
     }
     return 0;
@@ -335,18 +332,16 @@ static bp_value missing_for(const bp__lowered *l, bp_value v) {
 /* Places a value after all that it needs. No value waits twice, so that the list has space. */
 static void place_value(bp__lowered *l, bp_value v, const DLTensor *const *inputs, const DLTensor *const *outputs) {
     int count = 0;
-    l->wanted[count++] = v;
+    l->waiting[count++] = (bp__waiting){v, 0};
     while (count > 0) {
-        const bp_value last = l->wanted[count - 1], missing = missing_for(l, last);
+        const bp_value missing = missing_for(l, &l->waiting[count - 1]);
         if (missing) {
-            l->wanted[count++] = missing;
+            l->waiting[count++] = (bp__waiting){missing, 0};
             continue;
         }
-        count--;
-        if (!l->placed[last]) {
-            l->placed[last] = true;
-            lower_value(l, last, inputs, outputs);
-        }
+        const bp_value last = l->waiting[--count].value;
+        l->placed[last] = true;
+        lower_value(l, last, inputs, outputs);
     }
 }
 

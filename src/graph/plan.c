@@ -68,9 +68,10 @@ static bp__place place_of(const bp__lowered *l, bp_value value) {
     return bp__value_bytes(&l->graph->values[value]) > 0 ? place : (bp__place){.home = BP__NOWHERE};
 }
 
-/* Writes the tensor of a value in a block. Operands are asked for one after another. */
+/* Writes the tensor of a value in a block. Operands are asked for one after another; what is made holds their shapes.
+ */
 static void locate_in_block(const void *context, bp_value value, DLTensor *tensor) {
-    making *m = (making *)(uintptr_t)context; /* the memory of the shape is in it */
+    making *m = *(making *const *)context;
     const bp__lowered *l = &m->plan->lowered;
     bp__block_operand *operand = &m->block_operand[m->block_operands++];
     bp__block_operand_of(l, m->blocks, l->same[value], m->block_size, operand);
@@ -261,7 +262,7 @@ static bp_status add_node(making *m, int number) {
 
 static bp_status ask_block_plan(making *m, const bp__node *node, bp_plan **plan) {
     m->block_operands = 0;
-    bp_status status = bp__bind(&m->bound, node, locate_in_block, m);
+    bp_status status = bp__bind(&m->bound, node, locate_in_block, &m);
     if (status == BP_OK) {
         status = bp_call_plan(plan, NULL, node->call, m->bound.arguments.bytes);
     }

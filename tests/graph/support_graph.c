@@ -446,3 +446,18 @@ void free_tensors(tensors *t) {
     free(t->size);
     free(t->list);
 }
+
+void poison_tensors(const tensors *out) {
+    for (int i = 0; i < out->count; i++) {
+        memset(out->block[i], 0x5a, (size_t)out->size[i]);
+    }
+}
+
+bp_status run_graph(const bp_graph *graph, const char *settings, const tensors *in, const tensors *out) {
+    bp_options *options = NULL;
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    poison_tensors(out);
+    bp_status status = bp_graph_run(options, graph, (const DLTensor *const *)in->list, out->list);
+    bp_options_release(options);
+    return status;
+}

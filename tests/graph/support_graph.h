@@ -28,6 +28,10 @@ typedef struct tensors {
 
 void make_tensors(tensors *t, const bp_graph *graph, bool outputs, bool strided, random_source *random);
 void fill_tensors(const tensors *t, random_source *random); /* also with NaN, infinity and denormal numbers */
+void poison_tensors(const tensors *out);                    /* writes other elements */
 void free_tensors(tensors *t);
+
+/* Runs a graph under settings into poisoned outputs. After a failure these may have any elements. */
+bp_status run_graph(const bp_graph *graph, const char *settings, const tensors *in, const tensors *out);
 
 #endif

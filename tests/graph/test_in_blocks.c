@@ -6,8 +6,10 @@
 #include "graph/plan.h"
 #include "graph/support_graph.h"
 
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,17 +159,12 @@ static void count_blocks(const bp_graph *graph, const bp_options *options, const
     bp_plan_release(plan);
 }
 
-/* Runs the graph with these settings into outputs that hold something else. */
+/* Runs the graph, and counts the blocks of its plan. */
 static bp_status run(const bp_graph *graph, const char *settings, const tensors *in, const tensors *out) {
     bp_options *options;
+    const bp_status status = run_graph(graph, settings, in, out);
     assert_int_equal(bp_options_new(&options, settings), BP_OK);
-    for (int i = 0; i < out->count; i++) {
-        memset(out->block[i], 0x5a, (size_t)out->size[i]);
-    }
-    const bp_status status = bp_graph_run(options, graph, (const DLTensor *const *)in->list, out->list);
-    if (status == BP_OK) {
-        count_blocks(graph, options, in, out);
-    }
+    count_blocks(graph, options, in, out);
     bp_options_release(options);
     return status;
 }
@@ -267,7 +264,6 @@ static void test_default(void **state) {
     assert_int_equal(loops_of("input x f32 []", "graph.block_bytes=1"), 0);
 }
 
-/* A failure in a part of a loop names the node. */
 static void test_explanation(void **state) {
     (void)state;
     const char *text = "graph 1\ninput x f32 [1000]\n" LINE;
@@ -293,11 +289,83 @@ static void test_explanation(void **state) {
     bp_graph_release(graph);
 }
 
+/* ---- Threads ---- */
+
+/* A task of an executor that starts a thread for each one. */
+typedef struct started {
+    bp_task task;
+    void *context;
+    int number, due; /* due: the thread kept a part that is due */
+} started;
+
+static int kept;
+
+static void *start(void *given) {
+    started *s = given;
+    s->task(s->context, s->number);
+    s->due = bp__thread.due_part != NULL;
+    return NULL;
+}
+
+static void start_threads(void *user, int threads, int count, bp_task task, void *context) {
+    (void)user;
+    (void)threads;
+    for (int i = 0; i < count; i++) {
+        pthread_t thread;
+        started s = {task, context, i, 0};
+        assert_int_equal(pthread_create(&thread, NULL, start, &s), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+        kept += s.due;
+    }
+}
+
+static bp_status fail_always(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
+    (void)self;
+    (void)operands;
+    (void)exec;
+    return bp__fail(BP_E_INTERNAL, "the fifth element");
+}
+
+/* A thread of the program keeps no part of a plan that it does not hold, and the message of its failure is not lost. */
+static void test_threads_of_the_program(void **state) {
+    (void)state;
+    const char *text = "graph 1\ninput x f32 [1000]\n" LINE;
+    bp_graph *graph;
+    bp_plan *plan;
+    bp_options *options;
+    tensors in, out;
+    random_source random = {1};
+    assert_int_equal(bp_graph_parse(&graph, strlen(text), text), BP_OK);
+    assert_int_equal(bp_options_new(&options, "graph.block_bytes=1000, num_threads=2"), BP_OK);
+    make_tensors(&in, graph, false, false, &random);
+    make_tensors(&out, graph, true, false, &random);
+    assert_int_equal(
+        bp_graph_plan(&plan, options, graph, (const DLTensor *const *)in.list, (const DLTensor *const *)out.list),
+        BP_OK);
+    const bp__part *parts = bp__program_of(plan)->parts;
+    assert_int_equal(parts[0].threads, 2);
+    atomic_store(&parts[0].plan->due, 0);
+    assert_int_equal(bp_set_executor(start_threads, NULL), BP_OK);
+    const bp_operand operands[] = {{in.list[0]->data, 0}, {out.list[0]->data, 0}};
+    assert_int_equal(bp_execute(plan, operands, NULL), BP_OK);
+    assert_int_equal(kept, 0);
+    parts[1].plan->prepared->enqueue = fail_always;
+    assert_int_equal(bp_execute(plan, operands, NULL), BP_E_INTERNAL);
+    assert_non_null(strstr(bp_last_error(), "the fifth element"));
+    assert_int_equal(bp_set_executor(NULL, NULL), BP_OK);
+    bp_plan_release(plan);
+    bp_options_release(options);
+    free_tensors(&in);
+    free_tensors(&out);
+    bp_graph_release(graph);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_default),
         cmocka_unit_test(test_explanation),
+        cmocka_unit_test(test_threads_of_the_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,27 +49,11 @@ static bp_plan *plan_graph(const bp_graph *graph) {
 
 /* ---- Random graphs ---- */
 
-static void poison(const tensors *out) {
-    for (int i = 0; i < out->count; i++) {
-        memset(out->block[i], 0x5a, (size_t)out->size[i]);
-    }
-}
-
-/* Runs a graph in one way; on failure `status` has the reason, and the outputs may have any values. */
-static bp_status run_graph(const bp_graph *graph, const char *settings, const tensors *in, const tensors *out) {
-    bp_options *options = NULL;
-    assert_int_equal(bp_options_new(&options, settings), BP_OK);
-    poison(out);
-    bp_status status = bp_graph_run(options, graph, (const DLTensor *const *)in->list, out->list);
-    bp_options_release(options);
-    return status;
-}
-
 /* Runs a plan in a workspace that has NaN in each block before the run. */
 static bp_status execute_graph(const bp_graph *graph, const tensors *in, const tensors *out) {
     bp_plan *plan;
     bp_operand operands[64];
-    poison(out);
+    poison_tensors(out);
     bp_status status =
         bp_graph_plan(&plan, NULL, graph, (const DLTensor *const *)in->list, (const DLTensor *const *)out->list);
     if (status != BP_OK) {
