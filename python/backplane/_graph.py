@@ -50,7 +50,8 @@ def _text_of(name: str, given: Any) -> str:
     if isinstance(given, bool):
         return "true" if given else "false"
     if isinstance(given, str):
-        return given if _WORD.match(given) and name not in _TEXTS else f'"{given}"'
+        escaped = given.replace("\\", "\\\\").replace('"', '\\"')
+        return given if _WORD.match(given) and name not in _TEXTS else f'"{escaped}"'
     if isinstance(given, (tuple, list)):
         return "[" + ", ".join(_text_of(name, one) for one in given) + "]"
     number = whole(given)

@@ -24,6 +24,11 @@ static PyObject *new_graph(PyTypeObject *type, PyObject *arguments, PyObject *na
     return (PyObject *)made;
 }
 
+static void drop_constant(operand *of) {
+    core_operand_release(of);
+    PyMem_Free(of);
+}
+
 static void drop_outputs(graph *self) {
     for (int i = 0; self->outputs && i < self->output_count; i++) {
         PyMem_Free(self->outputs[i].strides);
@@ -41,8 +46,7 @@ static void drop_graph(PyObject *object) {
     bp_graph_release(self->graph);
     drop_outputs(self);
     for (int i = 0; i < self->borrowed_count; i++) {
-        core_operand_release(self->borrowed[i]);
-        PyMem_Free(self->borrowed[i]);
+        drop_constant(self->borrowed[i]);
     }
     PyMem_Free((void *)self->borrowed);
     release(object);
@@ -107,17 +111,26 @@ static PyObject *add_input(PyObject *object, PyObject *arguments) {
     return finished(object, bp_graph_input(self->graph, name, dtype, ndim, shape, &value), &value);
 }
 
-/* Makes space for one more borrowed array. */
-static operand *new_borrowed(graph *self) {
-    operand **grown = PyMem_Realloc((void *)self->borrowed, ((size_t)self->borrowed_count + 1) * sizeof *grown);
-    operand *made = PyMem_Malloc(sizeof *made);
-    self->borrowed = grown ? grown : self->borrowed;
-    if (!grown || !made) {
-        PyMem_Free(made);
+/* Reads an array into memory of its own. To read may run code of Python, which may add constants too. */
+static operand *read_constant(PyObject *object, PyObject *array, const char *name) {
+    operand *of = PyMem_Malloc(sizeof *of);
+    if (!of) {
         PyErr_NoMemory();
-        return NULL;
+    } else if (!core_operand(core_state_of_object(object), of, array, name, CORE_READS)) {
+        PyMem_Free(of);
+        of = NULL;
     }
-    return made;
+    return of;
+}
+
+/* Makes space for one more borrowed array. Returns false with an exception set. */
+static bool reserve_borrowed(graph *self) {
+    operand **grown = PyMem_Realloc((void *)self->borrowed, ((size_t)self->borrowed_count + 1) * sizeof *grown);
+    self->borrowed = grown ? grown : self->borrowed;
+    if (!grown) {
+        PyErr_NoMemory();
+    }
+    return grown != NULL;
 }
 
 static PyObject *add_constant(PyObject *object, PyObject *arguments) {
@@ -129,12 +142,11 @@ static PyObject *add_constant(PyObject *object, PyObject *arguments) {
     if (!PyArg_ParseTuple(arguments, "sOp:add_constant", &name, &array, &borrows)) {
         return NULL;
     }
-    operand *of = new_borrowed(self);
-    if (!of) {
-        return NULL;
-    }
-    if (!core_operand(core_state_of_object(object), of, array, name, CORE_READS)) {
-        PyMem_Free(of);
+    operand *of = read_constant(object, array, name);
+    if (!of || !reserve_borrowed(self)) {
+        if (of) {
+            drop_constant(of);
+        }
         return NULL;
     }
     borrows = borrows && !of->aligned;
@@ -142,8 +154,7 @@ static PyObject *add_constant(PyObject *object, PyObject *arguments) {
     if (status == BP_OK && borrows) {
         self->borrowed[self->borrowed_count++] = of;
     } else {
-        core_operand_release(of);
-        PyMem_Free(of);
+        drop_constant(of);
     }
     return finished(object, status, &value);
 }
@@ -351,14 +362,12 @@ static PyObject *get_outputs(PyObject *object, PyObject *unused) {
     return ports_of((const graph *)object, bp_graph_output_at);
 }
 
+/* The interpreter's lock is kept: another thread must not change a graph that is not finished. */
 static PyObject *get_text(PyObject *object, PyObject *unused) {
     core_state *state = core_state_of_object(object);
     char *text = NULL;
-    core_unlocked unlocked;
     (void)unused;
-    core_unlock(&unlocked);
     const bp_status status = bp_graph_text(((graph *)object)->graph, &text);
-    core_lock(&unlocked);
     PyObject *made = status == BP_OK ? core_text(text) : core_fail(state, status, NULL);
     bp_graph_text_release(text);
     return core_finish(state, made);
@@ -391,6 +400,7 @@ static PyObject *parse(PyObject *object, PyObject *text) {
         return core_finish(state, core_fail(state, status, NULL));
     }
     bp_graph_release(self->graph);
+    drop_outputs(self);
     self->graph = made;
     return keep_ports(self) ? done(object, BP_OK) : NULL;
 }

@@ -209,6 +209,33 @@ def test_a_refused_constant_is_not_held():
     assert sys.getrefcount(values) == count
 
 
+class Adding:
+    """An array that adds constants to a graph while it is read."""
+
+    def __init__(self, graph, values):
+        self.graph, self.values = graph, values
+
+    def __dlpack__(self, **names):
+        for i in range(20):
+            self.graph.constant(f"inner{i}", self.values, borrow=True)
+        return self.values.__dlpack__(**names)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
+def test_an_array_that_adds_constants_while_it_is_read():
+    graph, values = bp.Graph(), random(3)
+    count = sys.getrefcount(values)
+    outer = graph.constant("outer", Adding(graph, values), borrow=True)
+    graph.output("y", graph.call("binary", graph.input("x", "f32", (3,)), outer, kind="add"))
+    graph.finish()
+    assert graph.text().count("constant ") == 21 and np.array_equal(graph(np.zeros(3, "f4")), values)
+    del graph, outer
+    gc.collect()
+    assert sys.getrefcount(values) == count
+
+
 # ---- Text ----
 
 
@@ -269,6 +296,8 @@ def test_wrong_building():
         (bp.BadTypeError, "kind: expects a number", lambda: graph.call("unary", x, kind=object())),
         (bp.BadValueError, "dtype", lambda: graph.input("y", "f31", (2,))),
         (bp.BadTypeError, "shape: expects whole numbers", lambda: graph.input("y", "f32", (2.5,))),
+        (bp.BadValueError, "node 0", lambda: graph.call("einsum", x, expression='ij->ji", count="9')),
+        (bp.BadValueError, "node 0", lambda: graph.call("einsum", x, expression="ij->ji\\")),
         (bp.BadValueError, "size", lambda: graph.input("y", "f32", (-1,))),
         (bp.BadValueError, "x", lambda: graph.input("x", "f32", (1,))),
         (bp.BadValueError, "shape|elements", lambda: graph.reshape(x, (4,))),
