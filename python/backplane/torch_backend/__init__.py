@@ -96,7 +96,7 @@ def _compile(gm: torch.fx.GraphModule, examples: Sequence[Any], options: Dict[st
         return Program(functional, every, constants, options["frozen"], held)
     if options["unsupported"] == "error":
         _refuse("these operations are not supported, or not in this form: " + "; ".join(sorted(set(refused.values()))))
-    return Mixture(functional, every, constants, options["frozen"], held, refused)
+    return Mixture(functional, constants, options["frozen"], held, refused)
 
 
 def backplane(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any, List, Optional, Sequence
 
 import torch
@@ -285,8 +284,21 @@ def clamp(to: Lowering, input: Any, min: Any = None, max: Any = None, min_val: A
         min, max = 0, 6
     low, high = min if min_val is None else min_val, max if max_val is None else max_val
     value = to.value(input, to.dtype)
+    if _is_limit(low) and _is_limit(high):
+        return to.unary("clip", value, first=_limit(low), second=_limit(high))
     value = value if low is None else to.binary("maximum", value, low)
     return value if high is None else to.binary("minimum", value, high)
+
+
+def _is_limit(given: Any) -> bool:
+    """Returns whether clip takes it as a number: float has it, and it is no NaN."""
+    if given is None or isinstance(given, float):
+        return given is None or given == given
+    return isinstance(given, int) and abs(given) <= 2**53
+
+
+def _limit(number: Any) -> Optional[float]:
+    return None if number is None else float(number)
 
 
 @handles("addcmul")
@@ -373,48 +385,32 @@ _enter_place("argmax")
 _enter_place("argmin")
 
 
-def _enter_any(name: str, kind: str) -> None:
+def _enter_any(name: str) -> None:
     @handles(name)
     def quantifier(to: Lowering, input: Value, dim: Any = None, keepdim: bool = False) -> Value:
-        truth = to.graph.cast(to.value(input, "bool"), "i32")
-        return to.graph.cast(_reduced(to, kind, truth, dim, keepdim), "bool")
+        value = input if input.dtype in (*_FLOATS, "i32", "i64", "bool") else to.graph.cast(input, "bool")
+        truth = to.graph.cast(_reduced(to, name, value, dim, keepdim), "bool")
+        return to.graph.cast(truth, to.dtype)  # of bytes torch makes bytes
 
 
-_enter_any("any", "max")
-_enter_any("all", "min")
+_enter_any("any")
+_enter_any("all")
 
 
-def _variance(to: Lowering, input: Value, dim: Any, correction: float, keepdim: bool) -> Sequence[Value]:
-    wide = "f64" if input.dtype == "f64" else "f32"
-    value, axes = to.graph.cast(input, wide), axes_of(dim, input.ndim)
-    count = math.prod(input.shape[axis] for axis in axes)
-    mean: Value = to.call("reduce", value, kind="mean", axes=axes, keep=True) if axes else value
-    apart = to.binary("subtract", value, mean, wide)
-    squares = _reduced(to, "sum", to.binary("multiply", apart, apart, wide), axes or None, keepdim)
-    freedom = max(count - correction, 0)
-    variance = to.binary("divide", squares, freedom, wide)
-    kept = [1 if axis in axes else n for axis, n in enumerate(input.shape)]
-    shape = kept if keepdim else [n for axis, n in enumerate(input.shape) if axis not in axes]
-    return variance, to.graph.reshape(mean, shape)
-
-
-def _correction(unbiased: Any, correction: Any) -> float:
-    return float(correction) if correction is not None else 1.0 if unbiased is None or unbiased else 0.0
-
-
-def _enter_variance(name: str, root: bool, with_mean: bool) -> None:
-    @handles(name)
+def _enter_variance(name: str) -> None:
+    @handles(name, f"{name}_mean")
     def spread(
         to: Lowering, input: Value, dim: Any = None, unbiased: Any = None, correction: Any = None, keepdim: bool = False
     ) -> Any:
-        variance, mean = _variance(to, input, dim, _correction(unbiased, correction), keepdim)
-        found = to.graph.cast(to.unary("sqrt", variance) if root else variance, input.dtype)
-        return (found, to.graph.cast(mean, input.dtype)) if with_mean else found
+        wanted = float(correction) if correction is not None else 1.0 if unbiased is None or unbiased else 0.0
+        axes = axes_of(dim, input.ndim) or None
+        made = to.call("variance", input, kind=name, axes=axes, keep=keepdim, correction=wanted)
+        with_mean = name_of(to.node).endswith("_mean")
+        return (made, _reduced(to, "mean", input, dim, keepdim)) if with_mean else made
 
 
-for _name, _root in (("var", False), ("std", True)):
-    _enter_variance(_name, _root, False)
-    _enter_variance(f"{_name}_mean", _root, True)
+_enter_variance("var")
+_enter_variance("std")
 
 
 @handles("linalg_vector_norm", "norm")

@@ -41,7 +41,6 @@ class Mixture:
     def __init__(
         self,
         fx: torch.fx.GraphModule,
-        examples: Sequence[Any],
         constants: Sequence[int],
         frozen: bool,
         held: Sequence[torch.Tensor],
@@ -56,7 +55,6 @@ class Mixture:
         for node in list(self._fx.graph.nodes):
             if node.op == "call_module":
                 self._replace(node, fixed, frozen)
-        del examples
 
     def _replace(self, node: torch.fx.Node, fixed: Any, frozen: bool) -> None:
         inner = getattr(self._fx, node.target)
@@ -69,11 +67,6 @@ class Mixture:
         delattr(self._fx, node.target)
         object.__setattr__(self._fx, node.target, part)
         self._parts.append(part)
-
-    @property
-    def graph_count(self) -> int:
-        """The number of parts that Backplane runs."""
-        return len(self._parts)
 
     def explanations(self, given: Sequence[Any]) -> List[Explanation]:
         """Explains the graphs of a call with these arguments, which it runs."""

@@ -8,7 +8,7 @@ from typing import Any, List, Optional, Sequence
 import torch
 
 from .._graph import Value
-from ._lowering import Lowering, Numbers, Unsupported, axes_of, handles, size_hint
+from ._lowering import Lowering, Numbers, Unsupported, axes_of, handles, name_of, size_hint
 
 _SHAPED = ("view", "_unsafe_view", "reshape", "_reshape_copy", "view_copy")
 _SAME = ("clone", "contiguous", "alias", "detach", "lift_fresh_copy", "lift_fresh", "positive", "resolve_conj", "resolve_neg")
@@ -190,13 +190,15 @@ def flip(to: Lowering, input: Value, dims: Sequence[int]) -> Value:
 
 @handles("roll")
 def roll(to: Lowering, input: Value, shifts: Numbers, dims: Numbers = ()) -> Value:
-    shape, moves = input.shape, [shifts] if isinstance(shifts, int) else list(shifts)
-    if not isinstance(dims, int) and not dims:
-        input = to.graph.reshape(input, [-1])
-    for shift, axis in zip(moves, axes_of(dims, input.ndim)):
-        first = -shift % max(input.shape[axis], 1)
-        input = _joined(to, [to.graph.slice(input, axis, first), to.graph.slice(input, axis, 0, first)], axis)
-    return to.graph.reshape(input, shape)
+    moves = [shifts] if isinstance(shifts, int) else list(shifts)
+    flat = dims == () or dims == []
+    value = to.graph.reshape(input, [-1]) if flat else input
+    axes = [0] if flat else [axis % max(input.ndim, 1) for axis in ([dims] if isinstance(dims, int) else dims)]
+    if len(set(axes)) < len(axes):  # each moves what the one before has moved
+        moves = [sum(move for move, own in zip(moves, axes) if own == axis) for axis in dict.fromkeys(axes)]
+        axes = list(dict.fromkeys(axes))
+    made: Value = to.call("roll", value, axes=axes, shifts=moves) if input.ndim > 0 else input
+    return to.graph.reshape(made, input.shape) if flat else made
 
 
 # ---- Joining and indices ----
@@ -320,55 +322,18 @@ def upsample_nearest(to: Lowering, input: Value, output_size: Any = None, **igno
     return to.graph.reshape(to.graph.expand(to.graph.reshape(input, doubled), wide), list(input.shape[:2]) + list(wanted))
 
 
-def _reflected(to: Lowering, input: Value, axis: int, before: int, after: int) -> List[Value]:
-    length = input.shape[axis]
-    head = [to.graph.slice(input, axis, before, 0, -1)] if before else []
-    tail = [to.graph.slice(input, axis, length - 2, length - 2 - after if after < length - 1 else None, -1)] if after else []
-    return head + [input] + tail
-
-
-def _replicated(to: Lowering, input: Value, axis: int, before: int, after: int) -> List[Value]:
-    def edge(index: int, count: int) -> List[Value]:
-        shape = list(input.shape)
-        shape[axis] = count
-        return [to.graph.expand(to.graph.slice(input, axis, index, index + 1), shape)] if count else []
-
-    return edge(0, before) + [input] + edge(input.shape[axis] - 1, after)
-
-
-def _circular(to: Lowering, input: Value, axis: int, before: int, after: int) -> List[Value]:
-    length = input.shape[axis]
-    head = [to.graph.slice(input, axis, length - before)] if before else []
-    return head + [input] + ([to.graph.slice(input, axis, 0, after)] if after else [])
-
-
-def _constant(to: Lowering, input: Value, axis: int, before: int, after: int, value: Any) -> List[Value]:
-    def block(count: int) -> List[Value]:
-        shape = list(input.shape)
-        shape[axis] = count
-        number = to.graph.reshape(to.value(value, input.dtype), [1] * input.ndim)
-        return [to.graph.expand(number, shape)] if count else []
-
-    return block(before) + [input] + block(after)
-
-
-_PADS = {"reflect": _reflected, "replicate": _replicated, "circular": _circular}
+_MODES = {"reflection": "reflect", "replication": "replicate", "constant": "constant"}
 
 
 @handles("pad", "constant_pad_nd", "reflection_pad1d", "reflection_pad2d", "reflection_pad3d")
 @handles("replication_pad1d", "replication_pad2d", "replication_pad3d")
 def pad(to: Lowering, input: Value, pad: Sequence[int] = (), padding: Sequence[int] = (), mode: str = "", value: Any = None) -> Value:
-    name, amounts = str(to.node.target), list(pad) or list(padding)
-    mode = mode or ("reflect" if "reflection" in name else "replicate" if "replication" in name else "constant")
-    for i in range(len(amounts) // 2):
-        axis, (before, after) = input.ndim - 1 - i, amounts[2 * i : 2 * i + 2]
-        if before < 0 or after < 0:  # negative amounts cut
-            end = input.shape[axis] + min(after, 0)
-            input = to.graph.slice(input, axis, -min(before, 0), end)
-            before, after = max(before, 0), max(after, 0)
-        if mode == "constant":
-            parts = _constant(to, input, axis, before, after, value or 0)
-        else:
-            parts = _PADS[mode](to, input, axis, before, after)
-        input = _joined(to, parts, axis)
-    return input
+    amounts = list(pad) or list(padding)
+    if not amounts:
+        return input
+    mode = mode or next((own for word, own in _MODES.items() if word in name_of(to.node)))
+    # torch begins with the last dimension.
+    before, after = amounts[-2::-2], amounts[::-2]
+    fields = {"value": float(value)} if value else {}
+    made: Value = to.call("pad", input, mode=mode, before=before, after=after, **fields)
+    return made
