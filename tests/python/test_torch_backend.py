@@ -1,9 +1,12 @@
 """torch.compile(model, backend="backplane"): networks, each operation against torch, constants, layouts, refusals."""
 
 import gc
+import os
+import re
 import weakref
 
 import pytest
+from conftest import PACKAGES, ROOT
 
 import backplane as bp
 
@@ -423,6 +426,23 @@ def test_views_of_results():
     assert flat_one[8] == 7 and turned[2, 1] == 7
 
 
+def test_parts_share_memory():
+    x = random(4, 6)
+    first, rest = compiled(lambda x: x.split([1, 3]))(x)
+    rows = compiled(lambda x: x.unbind(0))(x)
+    x[0, 1] = x[3, 2] = 9
+    assert first[0, 1] == 9 and rest[2, 2] == 9 and rows[3][2] == 9
+
+    def function(x):
+        y = x + 1
+        left, right = y.chunk(2, 1)
+        return y, left, right.t()
+
+    y, left, right = compiled(function)(x)
+    y[2, 0] = y[1, 5] = 7
+    assert left[2, 0] == 7 and right[2, 1] == 7
+
+
 def test_constants_as_results():
     fast = compiled(lambda x: (torch.arange(4), x + 1, 5, None))
     one, other = fast(random(2)), fast(random(2))
@@ -490,6 +510,25 @@ def test_eager_for_what_is_refused_whole():
     with torch.enable_grad():
         torch.compile(layer, backend=torch_backend.backplane, options={"unsupported": "eager"})(random(2, 6)).sum().backward()
     assert layer.weight.grad is not None
+
+
+# ---- The name ----
+
+
+def test_the_page_and_the_entry_point(python, tmp_path):
+    """torch finds the backend by its name in an installed package: here, a folder with the entry point of pyproject.toml."""
+    project = (ROOT / "pyproject.toml").read_text()
+    entry, = re.findall(r'^\[project.entry-points."(\w+)"\]\n(\w+) = "([\w.:]+)"$', project, re.M)
+    folder = tmp_path / "backplane-0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: backplane\nVersion: 0\n")
+    (folder / "entry_points.txt").write_text("[{}]\n{} = {}\n".format(*entry))
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/how-to/compile-torch-models.md").read_text(), re.S)
+    program = tmp_path / "page.py"
+    program.write_text("\n".join(blocks) + "\nassert 'backplane' in torch.compiler.list_backends() and y.shape == (64, 10)\n")
+    done = python(program, PYTHONPATH=f"{PACKAGES}{os.pathsep}{tmp_path}")
+    assert done.returncode == 0, done.stderr
+    assert len(blocks) == 2 and "node 0 (linear)" in done.stdout
 
 
 # ---- Explanations and names ----

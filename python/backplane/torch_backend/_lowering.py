@@ -303,9 +303,13 @@ class Lowering:
     def _views_of(self, node: torch.fx.Node) -> Tuple[torch.fx.Node, List[torch.fx.Node]]:
         """Returns the node that a node is a view of in torch, and the views from there to it."""
         views: List[torch.fx.Node] = []
-        while node.op == "call_function" and _is_view(node):
-            views.insert(0, node)
-            node = node.args[0]
+        while node.op == "call_function":
+            part = node.target is operator.getitem and isinstance(node.args[0], torch.fx.Node)
+            of = node.args[0] if part else node
+            if not _is_view(of):
+                break
+            views[:0] = [of, node] if part else [node]
+            node = of.args[0]
         return node, views
 
     def _add_outputs(self, results: Any) -> None:
@@ -405,7 +409,8 @@ def _is_view(node: torch.fx.Node) -> bool:
     if first is None or result is None or first.is_write:
         return False
     of, made = node.args[0].meta.get("val"), node.meta.get("val")
-    return isinstance(of, torch.Tensor) and isinstance(made, torch.Tensor) and of.dtype == made.dtype
+    parts = made if isinstance(made, (tuple, list)) else (made,)
+    return isinstance(of, torch.Tensor) and all(isinstance(one, torch.Tensor) and one.dtype == of.dtype for one in parts)
 
 
 def _bound(target: Any, arguments: Sequence[Any], words: Dict[str, Any]) -> Dict[str, Any]:
