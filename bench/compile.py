@@ -25,10 +25,10 @@ def difference(torch, got, wanted):
     return max(float((a - b).abs().max() / b.abs().max()) for a, b in pairs)
 
 
-def compiled(torch, name, make, arguments, backend):
+def compiled(torch, model, arguments, backend):
     """Returns a compiled function and the seconds of its first call."""
     torch._dynamo.reset()
-    function = torch.compile(make, backend=backend)
+    function = torch.compile(model, backend=backend)
     start = time.perf_counter()
     function(*arguments)
     return function, time.perf_counter() - start
@@ -56,7 +56,7 @@ def main(package="build/python", threads="1", rounds="7", *words):
                 backends = {"inductor": "inductor", **backends}
             kept = []
             for name, backend in backends.items():
-                function, first[name] = compiled(torch, name, model, arguments, backend)
+                function, first[name] = compiled(torch, model, arguments, backend)
                 kept.append(function)
                 calls[name] = lambda function=function: function(*arguments)
             apart = difference(torch, calls["backplane"](), wanted)

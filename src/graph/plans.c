@@ -198,6 +198,15 @@ bp_status bp__graph_plans_get(bp_plan **plan, const bp_graph *graph, const DLTen
     }
     *fresh = !*plan;
     bp_status status = *plan ? BP_OK : make_plan(plan, graph, inputs, outputs, data_optional, &k);
+    const bool outdated = status == BP_OK && *fresh && k.count > 0 && !is_current(&k);
     free_key(&k);
+    if (outdated) { /* a library that planning opened has started a runtime: plan for the settings of now */
+        bp__plan_release(*plan);
+        *plan = NULL;
+        bp__thread_update();
+        make_key(&k, graph, inputs, outputs);
+        status = make_plan(plan, graph, inputs, outputs, data_optional, &k);
+        free_key(&k);
+    }
     return status;
 }

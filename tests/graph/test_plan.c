@@ -321,6 +321,15 @@ static void test_changed(void **state) {
     }
     assert_ptr_not_equal(plans[0], plans[1]);
     assert_ptr_equal(plans[1], plans[2]);
+    bp_options *options;
+    bp_plan *same;
+    assert_int_equal(bp_options_new(&options, "deterministic=run"), BP_OK);
+    assert_int_equal(
+        bp_graph_plan(&same, options, graph, (const DLTensor *const *)in.list, (const DLTensor *const *)out.list),
+        BP_OK);
+    assert_ptr_equal(same, plans[0]); /* it was planned again, for the settings after the change */
+    bp_plan_release(same);
+    bp_options_release(options);
     for (int i = 0; i < 3; i++) {
         bp_plan_release(plans[i]);
     }
