@@ -378,6 +378,18 @@ def test_changed_weights():
         torch.testing.assert_close(fast(x), layer(x))
 
 
+def test_tensors_of_inference_mode():
+    with torch.inference_mode():
+        layer, x = nn.Linear(6, 3).eval(), random(4, 6)
+        fast = compiled(layer)
+        torch.testing.assert_close(fast(x), layer(x))
+        torch.testing.assert_close(fast(x), layer(x))
+        layer.weight = nn.Parameter(random(3, 6))
+        torch.testing.assert_close(fast(x), layer(x))
+        layer.weight.data = random(3, 6)
+        torch.testing.assert_close(fast(x), layer(x))
+
+
 def test_frozen():
     layer, x = nn.Linear(64, 64).eval(), random(4, 64)
     fast = compiled(layer, options={"frozen": True})

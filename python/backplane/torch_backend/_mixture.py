@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Sequence
+from contextvars import ContextVar
+from typing import Any, Dict, List, Mapping, Optional, Sequence
 
 import torch
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
@@ -10,6 +11,10 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 
 from .._products import Explanation
 from ._program import Program
+
+
+_FOUND: ContextVar[Optional[List[Explanation]]] = ContextVar("explanations", default=None)
+"""Where the parts of a call put their explanations, if it is to be explained."""
 
 
 class _Supported(OperatorSupportBase):  # type: ignore[misc]
@@ -26,11 +31,11 @@ class _Part:
     def __init__(self, program: Program, single: bool) -> None:
         self.program = program
         self._single = single
-        self.recorded: Any = None
 
     def __call__(self, *arguments: Any) -> Any:
-        if self.recorded is not None:
-            self.recorded.extend(self.program.explanations(arguments))
+        found = _FOUND.get()
+        if found is not None:
+            found.extend(self.program.explanations(arguments))
         made = self.program(*arguments)
         return made[0] if self._single else tuple(made)
 
@@ -51,7 +56,6 @@ class Mixture:
         fixed = {holders[i].name for i in constants}
         partitioner = CapabilityBasedPartitioner(fx, _Supported(refused), allows_single_node_partition=True)
         self._fx = partitioner.fuse_partitions(partitioner.propose_partitions())
-        self._parts: List[_Part] = []
         for node in list(self._fx.graph.nodes):
             if node.op == "call_module":
                 self._replace(node, fixed, frozen)
@@ -65,19 +69,16 @@ class Mixture:
         constants = [i for i, one in enumerate(node.args) if one.name in fixed]
         part = _Part(Program(inner, given, constants, frozen), not isinstance(results, (tuple, list)))
         delattr(self._fx, node.target)
-        object.__setattr__(self._fx, node.target, part)
-        self._parts.append(part)
+        object.__setattr__(self._fx, node.target, part)  # no module
 
     def explanations(self, given: Sequence[Any]) -> List[Explanation]:
         """Explains the graphs of a call with these arguments, which it runs."""
         found: List[Explanation] = []
-        for part in self._parts:
-            part.recorded = found
+        before = _FOUND.set(found)
         try:
             self(*given)
         finally:
-            for part in self._parts:
-                part.recorded = None
+            _FOUND.reset(before)
         return found
 
     def __call__(self, *given: Any) -> Any:

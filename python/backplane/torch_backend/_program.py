@@ -104,12 +104,16 @@ class Program:
 
 
 def _mark(i: int, tensor: torch.Tensor) -> Tuple[int, torch.Tensor, int, int]:
-    return i, tensor, tensor._version, tensor.data_ptr()
+    return i, tensor, _version_of(tensor), tensor.data_ptr()
+
+
+def _version_of(tensor: torch.Tensor) -> int:
+    return 0 if tensor.is_inference() else tensor._version  # tensors of inference_mode() count no changes
 
 
 def _are_current(kept: _Kept, arguments: Sequence[Any]) -> bool:
     return all(
-        arguments[i] is tensor and tensor._version == version and tensor.data_ptr() == address
+        arguments[i] is tensor and _version_of(tensor) == version and tensor.data_ptr() == address
         for i, tensor, version, address in kept.constants
     )
 
