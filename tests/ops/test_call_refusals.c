@@ -1,6 +1,7 @@
 /* test_call_refusals.c - what calls by their names (calls.h) refuse: the shape, plan and message that the caller gets.
  */
 #include "backplane.h"
+#include "ops/named_tensors.h"
 #include "support/named.h"
 
 #include <setjmp.h>
@@ -9,19 +10,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-#define I64(...) ((int64_t[]){__VA_ARGS__})
-
-static double in[4][32], out[32];
-
-static bp_view *view(double *memory, bp_dtype dtype, int ndim, const int64_t *shape) {
-    static bp_view views[32];
-    static int next;
-    bp_view *made = &views[next++ % 32];
-    assert_int_equal(bp_view_init(made, memory, dtype, ndim, shape, NULL), BP_OK);
-    return made;
-}
-#define TENSOR(memory, dtype, ndim, ...) (&view(memory, dtype, ndim, I64(__VA_ARGS__))->tensor)
 
 static void shape_refused(named_call *n, const DLTensor *const *tensors, int operand, bp_status wanted,
                           const char *words) {
