@@ -14,7 +14,7 @@ from ._program import Program
 
 
 _FOUND: ContextVar[Optional[List[Explanation]]] = ContextVar("explanations", default=None)
-"""Where the parts of a call put their explanations, if it is to be explained."""
+"""The list to which the parts of a call add their explanations, if it is to be explained."""
 
 
 class _Supported(OperatorSupportBase):  # type: ignore[misc]
