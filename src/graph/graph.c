@@ -96,22 +96,27 @@ static bp_status check_shape(bp_dtype dtype, int ndim, const int64_t *shape) {
     return bp__tensor_extent(&tensor, "the value", &low, &high);
 }
 
+bp_status bp__graph_grow(void **list, int count, int *capacity, size_t each) {
+    if (count < *capacity) {
+        return BP_OK;
+    }
+    const int larger = *capacity * 2 + 16;
+    void *grown = bp__realloc(*list, (size_t)larger * each);
+    if (!grown) {
+        return fail_graph((size_t)larger * each);
+    }
+    *list = grown;
+    *capacity = larger;
+    return BP_OK;
+}
+
 /* Value 0 is none, so the array has one more. */
 static bp_status grow_values(bp_graph *graph) {
     if (graph->value_count >= MOST_VALUES) {
         return bp__fail(BP_E_OVERFLOW, "a graph has at most %d values", MOST_VALUES);
     }
-    if (graph->value_count + 1 < graph->value_capacity) {
-        return BP_OK;
-    }
-    const int capacity = graph->value_capacity * 2 + 16;
-    bp__graph_value *grown = bp__realloc(graph->values, (size_t)capacity * sizeof *grown);
-    if (!grown) {
-        return fail_graph((size_t)capacity * sizeof *grown);
-    }
-    graph->values = grown;
-    graph->value_capacity = capacity;
-    return BP_OK;
+    return bp__graph_grow((void **)&graph->values, graph->value_count + 1, &graph->value_capacity,
+                          sizeof *graph->values);
 }
 
 bp_status bp__value_add(bp_graph *graph, bp__value_kind kind, bp_dtype dtype, int ndim, const int64_t *shape,
@@ -232,11 +237,7 @@ bp_status bp_graph_input(bp_graph *graph, const char *name, bp_dtype dtype, int 
     BP__UNCANCELLED;
     bp_value made;
     BP__TRY(check_new(graph, name, value));
-    bp_value *grown = bp__realloc(graph->inputs, ((size_t)graph->input_count + 1) * sizeof *grown);
-    if (!grown) {
-        return fail_graph(sizeof *grown);
-    }
-    graph->inputs = grown;
+    BP__TRY(bp__graph_grow((void **)&graph->inputs, graph->input_count, &graph->input_capacity, sizeof *graph->inputs));
     BP__TRY(bp__value_add(graph, BP__VALUE_INPUT, dtype, ndim, shape, &made));
     BP__TRY(name_value(graph, made, name));
     graph->values[made].from = graph->input_count;
@@ -306,12 +307,11 @@ bp_status bp_graph_output(bp_graph *graph, const char *name, bp_value value) {
         return bp__fail(BP_E_ARGUMENT, "the graph has an output \"%s\" already", name);
     }
     BP__TRY(bp__names_reserve(&graph->output_names));
-    bp__output *grown = bp__realloc(graph->outputs, ((size_t)graph->output_count + 1) * sizeof *grown);
+    BP__TRY(
+        bp__graph_grow((void **)&graph->outputs, graph->output_count, &graph->output_capacity, sizeof *graph->outputs));
     char *own = bp__strdup(name);
-    graph->outputs = grown ? grown : graph->outputs;
-    if (!grown || !own) {
-        bp__free(own);
-        return fail_graph(sizeof *grown);
+    if (!own) {
+        return fail_graph(length);
     }
     graph->outputs[graph->output_count++] = (bp__output){own, value};
     bp__names_add(&graph->output_names, own, length, graph->output_count);

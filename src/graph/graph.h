@@ -79,7 +79,8 @@ typedef struct bp__output {
 struct bp_graph {
     atomic_int references; /* the program, and each plan */
     bool finished;
-    int value_count, value_capacity, node_count, node_capacity, input_count, output_count;
+    int value_count, node_count, input_count, output_count;
+    int value_capacity, node_capacity, input_capacity, output_capacity;
     bp__graph_value *values; /* value 0 is none */
     bp__node *nodes;
     bp_value *inputs;
@@ -99,6 +100,9 @@ int64_t bp__value_elements(const bp__graph_value *value);
 static inline int64_t bp__value_bytes(const bp__graph_value *value) {
     return bp__value_elements(value) * (int64_t)bp_dtype_size(value->dtype);
 }
+
+/* Makes space for an element of a list behind the first `count`. Errors: BP_E_NO_MEMORY. */
+bp_status bp__graph_grow(void **list, int count, int *capacity, size_t each);
 
 /* Refuses a graph that cannot be changed. */
 bp_status bp__graph_check_open(const bp_graph *graph);

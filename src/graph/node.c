@@ -231,17 +231,7 @@ static bp_status grow_nodes(bp_graph *graph) {
     if (graph->node_count >= MOST_NODES) {
         return bp__fail(BP_E_OVERFLOW, "a graph has at most %d nodes", MOST_NODES);
     }
-    if (graph->node_count < graph->node_capacity) {
-        return BP_OK;
-    }
-    const int capacity = graph->node_capacity * 2 + 16;
-    bp__node *grown = bp__realloc(graph->nodes, (size_t)capacity * sizeof *grown);
-    if (!grown) {
-        return bp__fail_memory((size_t)capacity * sizeof *grown, "a graph");
-    }
-    graph->nodes = grown;
-    graph->node_capacity = capacity;
-    return BP_OK;
+    return bp__graph_grow((void **)&graph->nodes, graph->node_count, &graph->node_capacity, sizeof *graph->nodes);
 }
 
 static bp_status add_whole(bp__making *making, bp__bound *bound, int operand_count, const bp_value *operands,
