@@ -249,6 +249,33 @@ static void unusual_sizes(void **state) {
     assert_true(y[0] == 1);
 }
 
+/* Amounts whose sum is small, but no index of the input is near one of the output. */
+static void amounts_beyond_all_sizes(void **state) {
+    static const struct {
+        int64_t before, after;
+        float constant, replicate;
+    } cases[] = {{INT64_MIN, INT64_MAX, 7, 4}, {-9, 8, 7, 4}, {8, -9, 7, 1}, {INT64_MAX - 4, 3 - INT64_MAX, 7, 1}};
+    float x[4] = {1, 2, 3, 4}, y[3];
+    bp_view in, out;
+    (void)state;
+    assert_int_equal(bp_view_init(&in, x, BP_F32, 1, I64(4), NULL), BP_OK);
+    assert_int_equal(bp_view_init(&out, y, BP_F32, 1, I64(3), NULL), BP_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (int mode = BP_PAD_CONSTANT; mode <= BP_PAD_REPLICATE; mode += BP_PAD_REPLICATE) {
+            reference_results made;
+            const int64_t *before = &cases[i].before, *after = &cases[i].after;
+            const double value = mode == BP_PAD_CONSTANT ? 7 : 0;
+            const float want = mode == BP_PAD_CONSTANT ? cases[i].constant : cases[i].replicate;
+            memset(y, 0, sizeof y);
+            assert_int_equal(bp_pad_run(NULL, (bp_pad_mode)mode, &in.tensor, 1, before, after, value, &out.tensor),
+                             BP_OK);
+            assert_true(y[0] == want && y[1] == want && y[2] == want);
+            assert_int_equal(reference_of_pad(&made, mode, 1, before, after, value, &in.tensor, &out.tensor), BP_OK);
+            test_check_results(&made, "amounts beyond all sizes");
+        }
+    }
+}
+
 /* ---- Errors ---- */
 
 static void refused(void **state) {
@@ -354,13 +381,10 @@ static void calls_in_turn(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_cases),
-        cmocka_unit_test(long_rows),
-        cmocka_unit_test(all_bits_are_kept),
-        cmocka_unit_test(values_of_all_types),
-        cmocka_unit_test(unusual_sizes),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(plans),
+        cmocka_unit_test(random_cases),      cmocka_unit_test(long_rows),
+        cmocka_unit_test(all_bits_are_kept), cmocka_unit_test(values_of_all_types),
+        cmocka_unit_test(unusual_sizes),     cmocka_unit_test(amounts_beyond_all_sizes),
+        cmocka_unit_test(refused),           cmocka_unit_test(plans),
         cmocka_unit_test(calls_in_turn),
     };
     return cmocka_run_group_tests(tests, NULL, test_stop_pool);

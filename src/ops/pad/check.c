@@ -76,6 +76,15 @@ static bp_status check_amounts(bp_pad_mode mode, int d, int64_t size, int64_t be
     return BP_OK;
 }
 
+/* Returns where the first element of a dimension is in the output. Elements that are all behind the output, or before
+ * it, are as far away as they need be, so that differences of indices do not overflow. */
+static int64_t first_element(bp_pad_mode mode, int64_t size, int64_t before, int64_t padded) {
+    if (mode == BP_PAD_REFLECT || mode == BP_PAD_CIRCULAR) {
+        return before; /* the size limits the amounts */
+    }
+    return before < -size ? -size : before > padded ? padded : before;
+}
+
 static bp_status find_padding(bp__pad_map *map, const bp__pad_arguments *call) {
     const DLTensor *input = call->input;
     if ((unsigned)call->mode > (unsigned)BP_PAD_CIRCULAR) {
@@ -101,7 +110,7 @@ static bp_status find_padding(bp__pad_map *map, const bp__pad_arguments *call) {
             return bp__fail(BP_E_ARGUMENT, "pad: the amounts %lld and %lld remove more than dimension %d has, %lld",
                             (long long)before, (long long)after, d, (long long)input->shape[d]);
         }
-        map->before[d] = before;
+        map->before[d] = first_element(call->mode, input->shape[d], before, size);
         map->shape[d] = size;
     }
     return BP_OK;
