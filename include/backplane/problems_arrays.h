@@ -1,4 +1,5 @@
-/* problems_arrays.h - describes random numbers, padding, flips, rolls and cumulative sums to providers: see problems.h. */
+/* problems_arrays.h - describes random numbers, padding, flips, rolls and cumulative sums to providers: see problems.h.
+ */
 #ifndef BACKPLANE_PROBLEMS_ARRAYS_H
 #define BACKPLANE_PROBLEMS_ARRAYS_H
 
@@ -35,8 +36,8 @@ typedef enum bp_pad_mode { BP_PAD_CONSTANT, BP_PAD_REFLECT, BP_PAD_REPLICATE, BP
 
 #define BP_MAX_PAD_NDIM 64
 
-/* Padding, flips and rolls, as pad.h describes them; since 5.2. Operands: {X, Y}, of one type, which may be any. Element
- * o of a dimension of Y is element i of X, which has `inner` elements there:
+/* Padding, flips and rolls, as pad.h describes them; since 5.2. Operands: {X, Y}, of one type, which may be any.
+ * Element o of a dimension of Y is element i of X, which has `inner` elements there:
  *
  *     flipped      i = inner - 1 - o; size is inner then, and before 0
  *     otherwise    i = o - before, if that is from 0 to inner - 1; else by `mode`:
@@ -45,11 +46,12 @@ typedef enum bp_pad_mode { BP_PAD_CONSTANT, BP_PAD_REFLECT, BP_PAD_REPLICATE, BP
  *                  REPLICATE   0, or inner - 1
  *                  CIRCULAR    i + inner, or i - inner
  *
- * An element of Y is the value if one of its dimensions says so. The mode of FLIP is CONSTANT, and of ROLL CIRCULAR, with
- * the sizes of the input. Dimensions are sorted by decreasing magnitude of their stride in Y, dimensions of size 1 in Y
- * come first, and neighbours that stay as they are are merged if all strides allow. Strides are in elements; strides of X may be 0,
- * and the stride of a size of 1 is 0. Without results there is one dimension of size 0; otherwise no size of Y is 0. Y
- * overlaps neither itself nor X. */
+ * `before` is from -inner to size with CONSTANT and REPLICATE, and from -2 inner to inner with the others.
+ * An element of Y is the value if one of its dimensions says so. The mode of FLIP is CONSTANT, and of ROLL CIRCULAR,
+ * with the sizes of the input. Dimensions are sorted by decreasing magnitude of their stride in Y, dimensions of size 1
+ * in Y come first, and neighbours that stay as they are are merged if all strides allow. Strides are in elements;
+ * strides of X may be 0, and the stride of a size of 1 is 0. Without results there is one dimension of size 0;
+ * otherwise no size of Y is 0. Y overlaps neither itself nor X. */
 typedef struct bp_pad_problem {
     uint32_t mode; /* a bp_pad_mode */
     int32_t ndim;

@@ -83,7 +83,9 @@ static reference_number real_of_one(void *user, int64_t index) {
         return (reference_number){x, !f->a.whole && holds(f->to, f->from) ? -1 : 0};
     }
     const long double y = reference_unary_with((bp_unary_kind)f->kind, f->from, f->number, x);
-    return (reference_number){y, reference_unary_bound((bp_unary_kind)f->kind, f->to, x, y)};
+    const bool rounds =
+        y != x && (f->kind == BP_UNARY_CLIP || f->kind == BP_UNARY_THRESHOLD); /* a number, to 16 bits */
+    return (reference_number){y, rounds ? 0 : reference_unary_bound((bp_unary_kind)f->kind, f->to, x, y)};
 }
 
 bp_status reference_of_unary(reference_results *made, int kind, const double *first, const double *second,

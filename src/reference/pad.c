@@ -24,7 +24,10 @@ static int axis_of(const DLTensor *tensor, int axis) {
 /* Returns the index along dimension d of the element that is at `at` in the output; below 0: it is the value. */
 static int64_t source_along(const moves *m, int d, int64_t at) {
     const int64_t n = m->input->shape[d];
-    int64_t i = at - m->amount[d];
+    int64_t i;
+    if (__builtin_sub_overflow(at, m->amount[d], &i)) {
+        i = INT64_MAX; /* all elements were removed at the front, and others added at the end */
+    }
     switch (m->kind) {
     case FLIPS:
         return m->amount[d] ? n - 1 - at : at;

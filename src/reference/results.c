@@ -96,6 +96,12 @@ static int int_of(const given *from, const char *name) {
     return value;
 }
 
+static double real_of(const given *from, const char *name) {
+    double value;
+    memcpy(&value, field_of(from, name), sizeof value);
+    return value;
+}
+
 static const void *pointer_of(const given *from, const char *name) {
     const void *value;
     memcpy(&value, field_of(from, name), sizeof value);
@@ -170,10 +176,9 @@ static bp_status call_reduce(reference_results *made, const given *from) {
 }
 
 static bp_status call_pad(reference_results *made, const given *from) {
-    double value;
-    memcpy(&value, field_of(from, "value"), sizeof value);
     return reference_of_pad(made, int_of(from, "mode"), int_of(from, "ndim"), pointer_of(from, "before"),
-                            pointer_of(from, "after"), value, pointer_of(from, "input"), pointer_of(from, "output"));
+                            pointer_of(from, "after"), real_of(from, "value"), pointer_of(from, "input"),
+                            pointer_of(from, "output"));
 }
 
 static bp_status call_flip(reference_results *made, const given *from) {
@@ -187,10 +192,8 @@ static bp_status call_roll(reference_results *made, const given *from) {
 }
 
 static bp_status call_variance(reference_results *made, const given *from) {
-    double correction;
-    memcpy(&correction, field_of(from, "correction"), sizeof correction);
     return reference_of_variance(made, int_of(from, "kind"), int_of(from, "axis_count"), pointer_of(from, "axes"),
-                                 correction, pointer_of(from, "input"), pointer_of(from, "output"));
+                                 real_of(from, "correction"), pointer_of(from, "input"), pointer_of(from, "output"));
 }
 
 static bp_status call_softmax(reference_results *made, const given *from) {
@@ -224,8 +227,9 @@ static bp_status call_vector_norm(reference_results *made, const given *from) {
     X(binary)                                                                                                          \
     X(where)                                                                                                           \
     X(take)                                                                                                            \
-    X(gather) X(concat) X(pad) X(flip) X(roll) X(reduce) X(variance) X(softmax) X(softmax_backward) X(matmul) X(gemm)  \
-        X(einsum) X(fft)
+    X(gather)                                                                                                          \
+    X(concat)                                                                                                          \
+    X(pad) X(flip) X(roll) X(reduce) X(variance) X(softmax) X(softmax_backward) X(matmul) X(gemm) X(einsum) X(fft)
 
 typedef bp_status call_function(reference_results *made, const given *from);
 

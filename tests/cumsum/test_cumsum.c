@@ -99,17 +99,8 @@ static void random_cases(void **state) {
     (void)state;
     test_array_random = 21;
     for (int i = 0; i < CASES; i++) {
-        int64_t shape[6];
-        const int ndim = (int)test_array_between(0, 5);
-        for (int d = 0; d < ndim; d++) {
-            shape[d] = test_array_between(1, ndim < 4 ? 12 : 5);
-        }
-        if (ndim > 0 && test_array_between(0, 2) == 0) {
-            shape[test_array_between(0, ndim - 1)] = test_array_between(40, ndim < 3 ? 3000 : 150);
-        }
-        if (ndim > 0 && test_array_between(0, 15) == 0) {
-            shape[test_array_between(0, ndim - 1)] = 0;
-        }
+        int64_t shape[5];
+        const int ndim = test_array_shape(shape, false);
         sums c;
         const int axis = ndim > 0 ? (int)test_array_between(-ndim, ndim - 1) : (int)test_array_between(-1, 0);
         begin(&c, i % TYPES, ndim, shape, axis, (unsigned)test_array_between(0, 3));

@@ -2,6 +2,8 @@
  * special values, usual numbers, limits of integers, and what is refused. */
 #include "cases.h"
 #include "reference/elementwise.h"
+#include "reference/results.h"
+#include "support/results.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -176,6 +178,54 @@ static void integers_are_clipped(void **state) {
     }
 }
 
+/* -0 is a number of its own, also after a call with 0. */
+static void zeros_have_signs(void **state) {
+    static const struct {
+        bp_unary_kind kind;
+        int count;
+        double numbers[2];
+        bool negative; /* the result of -1 */
+    } signs[] = {{BP_UNARY_THRESHOLD, 2, {0, 0}, false}, {BP_UNARY_THRESHOLD, 2, {0, -0.}, true},
+                 {BP_UNARY_CLIP, 1, {0}, false},         {BP_UNARY_CLIP, 1, {-0.}, true},
+                 {BP_UNARY_LEAKY_RELU, 1, {0}, true},    {BP_UNARY_LEAKY_RELU, 1, {-0.}, false}};
+    static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
+    (void)state;
+    for (int t = 0; t < 4; t++) {
+        for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+            set_number(dtypes[t], input, -1);
+            assert_status(run_with("", signs[i].kind, dtypes[t], 1, signs[i].count, signs[i].numbers), BP_OK);
+            const long double y = element(output, dtypes[t], 0);
+            assert_true(y == 0 && !signbit(y) == !signs[i].negative);
+        }
+    }
+}
+
+/* Limits and values that f16 and bf16 do not hold are rounded: the reference that the command and fuzzing use knows. */
+static void rounded_numbers_have_a_reference(void **state) {
+    static const struct {
+        bp_unary_kind kind;
+        double numbers[2];
+    } inexact[] = {{BP_UNARY_CLIP, {-0.01, 0.1}}, {BP_UNARY_THRESHOLD, {0.3, -7.7}}};
+    (void)state;
+    for (int c = 0; c < 2; c++) {
+        for (bp_dtype dtype = BP_F16; dtype <= BP_F64; dtype++) {
+            const int64_t count = 200;
+            reference_results made;
+            bp_view x, y;
+            for (int64_t i = 0; i < count; i++) {
+                set_number(dtype, input + i * (int64_t)bp_dtype_size(dtype), (long double)(i - 100) / 64);
+            }
+            assert_status(run_with("", inexact[c].kind, dtype, count, 2, inexact[c].numbers), BP_OK);
+            assert_status(bp_view_init(&x, input, dtype, 1, &count, NULL), BP_OK);
+            assert_status(bp_view_init(&y, output, dtype, 1, &count, NULL), BP_OK);
+            assert_status(reference_of_unary(&made, (int)inexact[c].kind, &inexact[c].numbers[0],
+                                             &inexact[c].numbers[1], &x.tensor, &y.tensor),
+                          BP_OK);
+            test_check_results(&made, bp_dtype_name(dtype));
+        }
+    }
+}
+
 static void refuse(const double *numbers, int count, bp_unary_kind kind, bp_dtype dtype, const char *text) {
     memset(output, 7, 64);
     assert_status(run_with("", kind, dtype, 4, count, numbers), BP_E_ARGUMENT);
@@ -267,9 +317,14 @@ static void layouts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(errors_are_within_the_bounds), cmocka_unit_test(usual_numbers),
-        cmocka_unit_test(integers_are_clipped),         cmocka_unit_test(wrong_numbers_are_refused),
-        cmocka_unit_test(plans_have_the_numbers),       cmocka_unit_test(layouts),
+        cmocka_unit_test(errors_are_within_the_bounds),
+        cmocka_unit_test(usual_numbers),
+        cmocka_unit_test(integers_are_clipped),
+        cmocka_unit_test(zeros_have_signs),
+        cmocka_unit_test(rounded_numbers_have_a_reference),
+        cmocka_unit_test(wrong_numbers_are_refused),
+        cmocka_unit_test(plans_have_the_numbers),
+        cmocka_unit_test(layouts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
  * means, wide spans and unusual values; refused calls; and that threads change no bit. */
 #include "backplane.h"
 
+#include "rows.h"
 #include "support/arrays.h"
 #include "support/pool.h"
 #include "support/results.h"
@@ -100,17 +101,8 @@ static void random_cases(void **state) {
     (void)state;
     test_array_random = 21;
     for (int i = 0; i < CASES; i++) {
-        int64_t shape[6];
-        const int ndim = (int)test_array_between(0, 5);
-        for (int d = 0; d < ndim; d++) {
-            shape[d] = test_array_between(1, ndim < 4 ? 12 : 5);
-        }
-        if (ndim > 0 && test_array_between(0, 2) == 0) {
-            shape[test_array_between(0, ndim - 1)] = test_array_between(40, ndim < 3 ? 3000 : 150);
-        }
-        if (ndim > 0 && test_array_between(0, 15) == 0) {
-            shape[test_array_between(0, ndim - 1)] = 0;
-        }
+        int64_t shape[5];
+        const int ndim = test_array_shape(shape, false);
         variance c;
         begin(&c, dtypes[i % 4], ndim, shape);
         fill(&c, test_array_between(0, 1) ? 0 : 50, 3);
@@ -120,16 +112,14 @@ static void random_cases(void **state) {
     }
 }
 
-/* Shapes whose blocks, parts and tiles end in all places. */
 static void long_rows(void **state) {
     (void)state;
-    static const int64_t lengths[] = {63, 64, 65, 127, 8191, 8192, 8193, 70000, 140001};
     test_array_random = 22;
-    for (int i = 0; i < (int)(sizeof lengths / sizeof *lengths) * 12; i++) {
-        const int64_t n = lengths[i / 12];
-        const int64_t shapes[][2] = {{n, 1}, {2, n}, {n, n < 9000 ? 17 : 3}};
+    for (int i = 0; i < LONG_SHAPES; i++) {
+        int64_t shape[2];
+        long_shape(i, shape);
         variance c;
-        begin(&c, dtypes[i % 4], 2, shapes[i % 3]);
+        begin(&c, dtypes[i % 4], 2, shape);
         fill(&c, 1, 2);
         run(&c, settings[i % SETTINGS]);
         compare(&c);

@@ -65,6 +65,20 @@ double test_array_uniform(void) {
     return (double)test_array_between(-1000000, 1000000) / 1000001;
 }
 
+int test_array_shape(int64_t shape[5], bool has_elements) {
+    const int ndim = (int)test_array_between(0, 5);
+    for (int d = 0; d < ndim; d++) {
+        shape[d] = test_array_between(1, ndim < 4 ? 12 : 5);
+    }
+    if (ndim > 0 && test_array_between(0, 2) == 0) {
+        shape[test_array_between(0, ndim - 1)] = test_array_between(40, ndim < 3 ? 3000 : 150);
+    }
+    if (ndim > 0 && !has_elements && test_array_between(0, 15) == 0) {
+        shape[test_array_between(0, ndim - 1)] = 0;
+    }
+    return ndim;
+}
+
 static bp_dtype part_of(bp_dtype dtype) {
     return dtype == BP_C64 ? BP_F32 : dtype == BP_C128 ? BP_F64 : dtype;
 }

@@ -16,6 +16,10 @@ int64_t test_array_between(int64_t low, int64_t high);
 uint64_t test_array_next(void);  /* any 64 bits */
 double test_array_uniform(void); /* between -1 and 1 */
 
+/* Draws 0 to 5 sizes: mostly small ones, in every third shape a large one, and in every sixteenth one 0 unless it has
+ * to have elements. Returns how many they are. */
+int test_array_shape(int64_t shape[5], bool has_elements);
+
 /* A tensor with memory of its own, and a part of it may lie between its elements. The functions take one that was
  * assigned too, but calls of the library need the view where it was made. */
 typedef struct test_array {

@@ -45,8 +45,11 @@ static bool is_whole(double value) {
     return isinf(value) || value == trunc(value);
 }
 
+/* Rounds a number to the type of the computation. An integer 0 has no sign. */
 static double rounded(bp_dtype dtype, double value) {
-    return dtype == BP_F16 || dtype == BP_BF16 || dtype == BP_F32 ? (double)(float)value : value;
+    return dtype == BP_F64                                          ? value
+           : dtype == BP_F16 || dtype == BP_BF16 || dtype == BP_F32 ? (double)(float)value
+                                                                    : value + 0.;
 }
 
 bp_status bp__elementwise_numbers(double *numbers, const bp__unary_arguments *call, bp_dtype dtype) {
@@ -62,7 +65,7 @@ bp_status bp__elementwise_numbers(double *numbers, const bp__unary_arguments *ca
             continue;
         }
         const double value = given[i] ? *given[i] : t->usual[i];
-        numbers[i] = rounded(dtype, value) + 0.; /* -0 becomes 0 */
+        numbers[i] = rounded(dtype, value);
         if (isnan(value)) {
             return refuse(kind, i, value, "a number");
         }

@@ -76,6 +76,15 @@ static bp_status check_amounts(bp_pad_mode mode, int d, int64_t size, int64_t be
     return BP_OK;
 }
 
+/* Returns where the first element of a dimension is in the output. Elements that are all behind the output, or before
+ * it, are as far away as they need be, so that differences of indices do not overflow. */
+static int64_t first_element(bp_pad_mode mode, int64_t size, int64_t before, int64_t padded) {
+    if (mode == BP_PAD_REFLECT || mode == BP_PAD_CIRCULAR) {
+        return before; /* the size limits the amounts */
+    }
+    return before < -size ? -size : before > padded ? padded : before;
+}
+
 static bp_status find_padding(bp__pad_map *map, const bp__pad_arguments *call) {
     const DLTensor *input = call->input;
     if ((unsigned)call->mode > (unsigned)BP_PAD_CIRCULAR) {
@@ -101,7 +110,7 @@ static bp_status find_padding(bp__pad_map *map, const bp__pad_arguments *call) {
             return bp__fail(BP_E_ARGUMENT, "pad: the amounts %lld and %lld remove more than dimension %d has, %lld",
                             (long long)before, (long long)after, d, (long long)input->shape[d]);
         }
-        map->before[d] = before;
+        map->before[d] = first_element(call->mode, input->shape[d], before, size);
         map->shape[d] = size;
     }
     return BP_OK;
@@ -109,50 +118,24 @@ static bp_status find_padding(bp__pad_map *map, const bp__pad_arguments *call) {
 
 /* ---- Axes ---- */
 
-static bp_status find_axis(const char *name, int axis, int ndim, uint64_t *used, int *found) {
-    const int64_t d = axis < 0 ? (int64_t)axis + ndim : axis;
-    if (d < 0 || d >= ndim) {
-        return bp__fail(BP_E_ARGUMENT, "%s: axis %d is not a dimension of a tensor with %d", name, axis, ndim);
-    }
-    if (*used >> d & 1) {
-        return bp__fail(BP_E_ARGUMENT, "%s: axis %d is given twice", name, (int)d);
-    }
-    *used |= UINT64_C(1) << d;
-    *found = (int)d;
-    return BP_OK;
-}
-
-static bp_status check_count(const char *name, int count, const void *axes) {
-    return count < 0 || count > BP_MAX_NDIM || (!axes && count > 0)
-               ? bp__fail(BP_E_ARGUMENT, "%s: axis_count is %d%s; it must be 0 to %d, and 0 without axes", name, count,
-                          axes ? "" : ", and axes is NULL", BP_MAX_NDIM)
-               : BP_OK;
-}
-
-static bp_status find_flips(bp__pad_map *map, const bp__flip_arguments *call) {
-    const int ndim = call->input->ndim;
-    BP__TRY(check_count("flip", call->axis_count, call->axes));
-    for (int i = 0; i < (call->axes ? call->axis_count : ndim); i++) {
-        int unused;
-        BP__TRY(find_axis("flip", call->axes ? call->axes[i] : i, ndim, &map->flipped, &unused));
-    }
-    return BP_OK;
-}
-
 static bp_status find_shifts(bp__pad_map *map, const bp__roll_arguments *call) {
-    uint64_t used = 0;
-    BP__TRY(check_count("roll", call->axis_count, call->axes));
+    const int ndim = call->input->ndim;
+    uint64_t found;
     if (!call->axes || (!call->shifts && call->axis_count > 0)) {
         return bp__fail(BP_E_ARGUMENT, "roll: %s is NULL", call->axes ? "shifts" : "axes");
     }
+    BP__TRY(bp__find_axes("roll", ndim, call->axis_count, call->axes, &found));
     map->mode = BP_PAD_CIRCULAR;
     for (int i = 0; i < call->axis_count; i++) {
-        int d;
-        BP__TRY(find_axis("roll", call->axes[i], call->input->ndim, &used, &d));
+        const int d = call->axes[i] < 0 ? call->axes[i] + ndim : call->axes[i];
         const int64_t size = call->input->shape[d], rest = size > 0 ? call->shifts[i] % size : 0;
         map->before[d] = rest < 0 ? rest + size : rest;
     }
     return BP_OK;
+}
+
+static bp_status find_flips(bp__pad_map *map, const bp__flip_arguments *call) {
+    return bp__find_axes("flip", call->input->ndim, call->axis_count, call->axes, &map->flipped);
 }
 
 bp_status bp__pad_find(bp__pad_map *map, const bp_call *described, const void *call) {

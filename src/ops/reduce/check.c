@@ -38,25 +38,6 @@ static bp_dtype type_of_output(const bp__reduction *r, bp_dtype input) {
 
 /* ---- Axes ---- */
 
-static bp_status find_axes(int ndim, const int *axes, int count, uint64_t *reduced) {
-    *reduced = 0;
-    if (count < 0 || count > BP_MAX_NDIM || (!axes && count > 0)) {
-        return bp__fail(BP_E_ARGUMENT, "axis_count is %d%s; it must be 0 to %d, and 0 without axes", (int)count,
-                        axes ? "" : ", and axes is NULL", BP_MAX_NDIM);
-    }
-    for (int i = 0; i < (axes ? count : ndim); i++) {
-        const int64_t axis = !axes ? i : axes[i] < 0 ? (int64_t)axes[i] + ndim : axes[i];
-        if (axis < 0 || axis >= ndim) {
-            return bp__fail(BP_E_ARGUMENT, "axis %d is not a dimension of a tensor with %d", (int)axes[i], ndim);
-        }
-        if (*reduced >> axis & 1) {
-            return bp__fail(BP_E_ARGUMENT, "axis %d is given twice", (int)axis);
-        }
-        *reduced |= UINT64_C(1) << axis;
-    }
-    return BP_OK;
-}
-
 int bp__reduce_output_shape(const bp__reduction *r, uint64_t reduced, int64_t *shape) {
     const DLTensor *input = r->operand[0];
     int ndim = 0;
@@ -136,7 +117,7 @@ bp_status bp__reduce_result(const bp__reduction *r, bp__call_result *result) {
     for (int i = 0; i < r->inputs; i++) {
         BP__TRY(bp__tensor_check(r->operand[i], name_of(r, i), true));
     }
-    BP__TRY(find_axes(r->operand[0]->ndim, r->axes, r->axis_count, &reduced));
+    BP__TRY(bp__find_axes(r->described->info.name, r->operand[0]->ndim, r->axis_count, r->axes, &reduced));
     const bp_dtype input = bp_dtype_from_dlpack(r->operand[0]->dtype);
     const DLTensor *output = r->operand[r->inputs];
     const bool wide = r->op == BP_OP_REDUCE && r->kind <= BP_REDUCE_PROD && input == BP_I32 &&
@@ -159,7 +140,7 @@ bp_status bp__reduce_check(const bp__reduction *r, uint64_t *reduced) {
     if (!isfinite(r->correction)) {
         return bp__fail(BP_E_ARGUMENT, "%s: correction is %g; it must be finite", title(r), r->correction);
     }
-    BP__TRY(find_axes(input->ndim, r->axes, r->axis_count, reduced));
+    BP__TRY(bp__find_axes(title(r), input->ndim, r->axis_count, r->axes, reduced));
     const int ndim = bp__reduce_output_shape(r, *reduced, shape);
     for (int i = 1; i <= r->inputs; i++) {
         BP__TRY(bp__tensor_check(r->operand[i], name_of(r, i), r->data_optional));

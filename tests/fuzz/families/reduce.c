@@ -38,6 +38,8 @@ static void draw_reduce(trial *t, const int64_t *shape, int ndim) {
         t->invalid = true;
         return;
     }
+    /* Sums and products of a few numbers have hardly an error in f64; squares of deviations are rounded each. */
+    const double units = p.op == VARIANCE && type == BP_F64 ? 2. * (2. * (double)count_of(x) + 32) : 8;
     const bool joins = p.op == REDUCE;
     const bool places = joins && (p.kind == BP_REDUCE_ARGMAX || p.kind == BP_REDUCE_ARGMIN);
     const bool truth = joins && (p.kind == BP_REDUCE_ANY || p.kind == BP_REDUCE_ALL);
@@ -45,7 +47,7 @@ static void draw_reduce(trial *t, const int64_t *shape, int ndim) {
                places  ? BP_I64
                : truth ? BP_BOOL
                        : type,
-               out_ndim, out, is_float(type) && !places && !truth ? 8 : 0);
+               out_ndim, out, is_float(type) && !places && !truth ? units : 0);
 }
 
 static void draw_softmax(trial *t, const int64_t *shape, int ndim) {

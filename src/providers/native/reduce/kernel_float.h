@@ -111,6 +111,21 @@ INLINE double NAME(joined)(vector_f64 sum[TILE][NAME(PARTS)], bool product) {
     return lanes[0];
 }
 
+/* Reads the whole vectors of a row of n elements into x, TILE of them at a time, from element i on, and leaves i behind
+ * them. ADD(v) adds x to the sums of vector v. */
+#define EACH_WHOLE_VECTOR(from, n, i, x, ADD)                                                                          \
+    for (; i + TILE * NAME(WIDTH) <= n; i += TILE * NAME(WIDTH)) {                                                     \
+        UNROLL                                                                                                         \
+        for (int v = 0; v < TILE; v++) {                                                                               \
+            NAME(read_doubles)(from + i + v * NAME(WIDTH), x);                                                         \
+            ADD(v)                                                                                                     \
+        }                                                                                                              \
+    }                                                                                                                  \
+    for (; i + NAME(WIDTH) <= n; i += NAME(WIDTH)) {                                                                   \
+        NAME(read_doubles)(from + i, x);                                                                               \
+        ADD(0)                                                                                                         \
+    }
+
 INLINE double NAME(sum_of_row)(const NAME(element) * from, int64_t n, bool product) {
     vector_f64 sum[TILE][NAME(PARTS)], x[NAME(PARTS)];
     int64_t i = 0;
@@ -123,17 +138,7 @@ INLINE double NAME(sum_of_row)(const NAME(element) * from, int64_t n, bool produ
     for (int h = 0; h < NAME(PARTS); h++) {                                                                            \
         sum[v][h] = product ? sum[v][h] * x[h] : sum[v][h] + x[h];                                                     \
     }
-    for (; i + TILE * NAME(WIDTH) <= n; i += TILE * NAME(WIDTH)) {
-        UNROLL
-        for (int v = 0; v < TILE; v++) {
-            NAME(read_doubles)(from + i + v * NAME(WIDTH), x);
-            ADD_AT(v)
-        }
-    }
-    for (; i + NAME(WIDTH) <= n; i += NAME(WIDTH)) {
-        NAME(read_doubles)(from + i, x);
-        ADD_AT(0)
-    }
+    EACH_WHOLE_VECTOR(from, n, i, x, ADD_AT)
     if (i < n && !product) {
         DOUBLES(NAME(get)(from + i, 1, false, (int)(n - i)), x);
         ADD_AT(1)
@@ -172,6 +177,7 @@ static void NAME(store_sum)(int64_t lanes, const void *values, const int64_t *in
 
 /* ---- Variances ---- */
 #include "kernel_variance.h"
+#undef EACH_WHOLE_VECTOR
 
 /* ---- Softmax ---- */
 

@@ -85,17 +85,7 @@ INLINE double NAME(deviations)(const NAME(element) * from, int64_t n, double shi
             sum[v][h] += x[h];                                                                                         \
         }                                                                                                              \
     }
-    for (; i + TILE * NAME(WIDTH) <= n; i += TILE * NAME(WIDTH)) {
-        UNROLL
-        for (int v = 0; v < TILE; v++) {
-            NAME(read_doubles)(from + i + v * NAME(WIDTH), x);
-            ADD_AT(v)
-        }
-    }
-    for (; i + NAME(WIDTH) <= n; i += NAME(WIDTH)) {
-        NAME(read_doubles)(from + i, x);
-        ADD_AT(0)
-    }
+    EACH_WHOLE_VECTOR(from, n, i, x, ADD_AT)
 #undef ADD_AT
     double rest = 0;
     for (; i < n; i++) {
