@@ -3,6 +3,7 @@
  * and the rates of others, so that it is chosen for all sizes. */
 #include "attention/cases.h"
 #include "providers/native/attention/attention.h"
+#include "support/conditions.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -59,8 +60,7 @@ static void run_and_compare(const attention_shape *shape) {
 /* ---- Results ---- */
 
 static void outputs_equal_the_reference(void **state) {
-    const char *sanitizers = getenv("TESTED_SANITIZERS");
-    const int cases = (sanitizers && *sanitizers) || getenv("TESTED_EMULATED") ? 20 : 200;
+    const int cases = test_cases(200, 10);
     (void)state;
     test_array_random = 21;
     for (int i = 0; i < cases; i++) {

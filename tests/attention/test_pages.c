@@ -1,6 +1,7 @@
 /* test_pages.c - attention to keys and values in pages against the reference, and wrong pages. */
 #include "reference/attention.h"
 #include "support/arrays.h"
+#include "support/conditions.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -162,8 +163,7 @@ static void compare(paged *c, int kernel) {
 static void results_equal_the_reference(void **state) {
     static const int64_t sizes[] = {1, 2, 3, 16, 17, 64, 128, 200},
                          heads[][3] = {{4, 2, 2}, {4, 4, 4}, {6, 3, 1}, {3, 1, 1}, {1, 1, 1}};
-    const char *sanitizers = getenv("TESTED_SANITIZERS");
-    const int cases = (sanitizers && *sanitizers) || getenv("TESTED_EMULATED") ? 48 : 240;
+    const int cases = test_cases(240, 5);
     (void)state;
     test_array_random = 61;
     for (int i = 0; i < cases; i++) {

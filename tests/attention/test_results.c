@@ -1,6 +1,7 @@
 /* test_results.c - attention of random shapes and layouts against a reference that follows attention.h one element at a
  * time, for all types and kernels, on any number of threads. */
 #include "attention/cases.h"
+#include "support/conditions.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -21,8 +22,7 @@ static const char *const kernels[] = {"cuda.mem_efficient_sdp=false, cuda.math_s
 enum { DTYPES = 4, KERNELS = 5 };
 
 static int reduced(int cases) {
-    const char *sanitizers = getenv("TESTED_SANITIZERS"), *emulated = getenv("TESTED_EMULATED");
-    return (sanitizers && *sanitizers) || emulated ? cases / 8 : cases;
+    return test_cases(cases, 8);
 }
 
 static void outputs_equal_the_reference(void **state) {

@@ -1,6 +1,7 @@
 /* test_environment.c - tests the reading and removal of environment variables, also in a program with another user's
  * rights. */
 #include "base/support_base.h"
+#include "support/conditions.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -86,7 +87,7 @@ static int what_is_read(void) {
 static void set_uid_programs_ignore_the_environment(void **state) {
     (void)state;
     char folder[64], command[512], program[128];
-    if (getenv("TESTED_EMULATED")) {
+    if (test_emulated()) {
         print_message("skipped: an emulated program has no set-uid\n");
         skip();
     }

@@ -1,6 +1,7 @@
 /* support_steps.c - starts the steps of tests of measured times. */
 #define _GNU_SOURCE
 #include "calibration/steps.h"
+#include "support/conditions.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,7 +75,7 @@ bool steps_begin(int count, char **words, const step *steps, int step_count) {
     if (count > 1) {
         exit(2);
     }
-    if (getenv("TESTED_EMULATED")) {
+    if (test_emulated()) {
         printf("skipped: an emulated program cannot start itself again\n");
         return false;
     }

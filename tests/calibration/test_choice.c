@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "calibration/steps.h"
 #include "dispatch/internal.h"
+#include "support/conditions.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -38,12 +39,6 @@ static bp_explanation *explained(int64_t m, int64_t n, int64_t k, const char *se
     return e;
 }
 
-/* Whether native is much slower than usual, so that its times say nothing. */
-static bool is_sanitized(void) {
-    const char *sanitizer = getenv("TESTED_SANITIZERS");
-    return sanitizer && *sanitizer;
-}
-
 static uint64_t next_random(uint64_t *state) {
     *state ^= *state << 13;
     *state ^= *state >> 7;
@@ -59,7 +54,7 @@ static void step_uneven(void) {
         const int64_t slow = 70 + (int64_t)(next_random(&state) % 100), fast = 5 + (int64_t)(next_random(&state) % 10);
         bp_time_source source;
         bp_explanation *e = explained(slow, n, k, "num_threads=1");
-        expect(!is_chosen(e, "uneven", &source) || is_sanitized(), "a provider is not chosen where it is slow");
+        expect(!is_chosen(e, "uneven", &source) || test_sanitized(), "a provider is not chosen where it is slow");
         expect(source == BP_TIME_INTERPOLATED, "times between measured sizes are interpolated");
         expect(strstr(bp_explanation_text(e), "interpolated") != NULL, "the text names the source");
         expect(strstr(bp_explanation_decision(e), "by measurements on this machine") != NULL,
@@ -74,7 +69,7 @@ static void step_uneven(void) {
 static void step_measured(void) {
     bp_time_source source;
     bp_explanation *e = explained(64, 64, 64, "num_threads=1");
-    expect((!is_chosen(e, "uneven", &source) || is_sanitized()) && source == BP_TIME_MEASURED,
+    expect((!is_chosen(e, "uneven", &source) || test_sanitized()) && source == BP_TIME_MEASURED,
            "times of measured sizes are called measured");
     expect(strstr(bp_explanation_json(e), "\"time_source\":\"measured\"") != NULL ||
                strstr(bp_explanation_json(e), "\"time_source\": \"measured\"") != NULL,
@@ -146,14 +141,14 @@ static void step_settings_are_part_of_the_key(void) {
     bp_set("num_threads", "1");
     bp_matmul(&a.tensor, &b.tensor, &c.tensor);
     bp_last_plan(&info);
-    expect((strcmp(info.library, "uneven") != 0 && z[0] == 0) || is_sanitized(), "measured times decide in calls");
+    expect((strcmp(info.library, "uneven") != 0 && z[0] == 0) || test_sanitized(), "measured times decide in calls");
     bp_scope_enter(&scope, "calibration=off");
     bp_matmul(&a.tensor, &b.tensor, &c.tensor);
     bp_last_plan(&info);
     expect(strcmp(info.library, "uneven") == 0 && z[0] == 7, "estimates decide in the scope");
     bp_scope_leave(&scope);
     bp_matmul(&a.tensor, &b.tensor, &c.tensor);
-    expect(z[0] == 0 || is_sanitized(), "measured times decide again");
+    expect(z[0] == 0 || test_sanitized(), "measured times decide again");
 }
 
 static void step_crashing(void) {
@@ -189,7 +184,7 @@ static void step_follows(bool follows) {
         bp_explanation *e = explained(rows, 60, 50, "num_threads=1");
         const bool chosen = is_chosen(e, name, &source);
         expect(source == BP_TIME_INTERPOLATED, "times between measured sizes are interpolated");
-        expect(chosen == (!follows || rows % 2 == 0) || is_sanitized(),
+        expect(chosen == (!follows || rows % 2 == 0) || test_sanitized(),
                follows ? "sizes with a high estimate are slow" : "estimates do not matter");
         bp_explanation_release(e);
     }

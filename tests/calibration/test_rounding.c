@@ -2,6 +2,7 @@
  * algorithms that round their inputs. A program of its own, because a process loads its provider modules once. */
 #define _GNU_SOURCE
 #include "backplane.h"
+#include "support/conditions.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -62,7 +63,7 @@ static void predicted_from_the_exact_algorithm(void **state) {
 int main(void) {
     char command[128], modules[4200] = "";
     const ssize_t length = readlink("/proc/self/exe", modules, 4096);
-    if (getenv("TESTED_EMULATED")) {
+    if (test_emulated()) {
         printf("skipped: the helper program does not run under emulation\n");
         return 77; /* ctest counts it as skipped */
     }

@@ -2,6 +2,7 @@
  * one wrong element does not. */
 #include "check_cases.h"
 #include "cli/operations/sizing.h"
+#include "support/conditions.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -168,7 +169,7 @@ static void try_one(const char *const *words, bp_dtype dtype) {
     make_job(&job, &args, words, dtype);
     assert_int_equal(job.operation->measured->check(&check, &job), BP_OK);
     const bp_status status = job.operation->run(&job);
-    if (status == BP_E_NO_CANDIDATE && getenv("TESTED_EMULATED")) {
+    if (status == BP_E_NO_CANDIDATE && test_emulated()) {
         print_message("skipped: %s, because the emulated machine has no LAPACK\n", words[0]);
         check_free(&check);
         job_free(&job);

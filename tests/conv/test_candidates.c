@@ -1,6 +1,7 @@
 /* test_candidates.c - runs every candidate that accepts a convolution, over several thousand random geometries: with
  * small integers all sums of products are exact. Also packs weights, and switches oneDNN off. */
 #include "conv/cases.h"
+#include "support/conditions.h"
 #include "support/passes.h"
 
 #include <setjmp.h>
@@ -68,8 +69,7 @@ static void compare(conv_case *c, const bp_candidate_info *candidate, const doub
 }
 
 static int cases(void) {
-    const char *sanitizer = getenv("TESTED_SANITIZERS"), *emulated = getenv("TESTED_EMULATED");
-    return (sanitizer && *sanitizer) || emulated ? CASES / 10 : CASES;
+    return test_cases(CASES, 10);
 }
 
 /* Every fifth geometry is depthwise, or has one channel; every seventh has larger kernels. */

@@ -14,21 +14,6 @@ fake_controls *fake(void) {
     return found;
 }
 
-bool tested_slowly(void) {
-    const char *sanitizers = getenv("TESTED_SANITIZERS");
-    return sanitizers && *sanitizers;
-}
-
-bool threads_after_fork(void) {
-    const char *sanitizers = getenv("TESTED_SANITIZERS");
-    return !sanitizers || !strstr(sanitizers, "thread");
-}
-
-bool allocates_after_fork(void) {
-    const char *sanitizers = getenv("TESTED_SANITIZERS");
-    return !sanitizers || !strstr(sanitizers, "address");
-}
-
 void restart_devices(void) {
     assert_ok(bp_reset());
 }

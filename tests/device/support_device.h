@@ -26,14 +26,6 @@ int stop_devices(void **state);
 int begin(void **state);
 int end(void **state);
 
-/* Whether a sanitizer makes everything slow, so that tests do less; and whether it permits threads in a child of fork.
- */
-bool tested_slowly(void);
-bool threads_after_fork(void);
-/* Returns whether a child of a process with several threads may allocate. AddressSanitizer's allocator keeps the locks
- * that other threads of the parent held, for good. */
-bool allocates_after_fork(void);
-
 /* The controls of the module. */
 fake_controls *fake(void);
 /* Resets the library. The environment may have been changed before. */

@@ -1,6 +1,7 @@
 /* test_copies.c - copies and maps of strided tensors between the host and devices, against copies element by element.
  */
 #include "device/support_layouts.h"
+#include "support/conditions.h"
 
 static void test_random_layouts(void **state) {
     (void)state;
@@ -15,14 +16,14 @@ static void test_random_layouts(void **state) {
 static void test_large_copies(void **state) {
     (void)state;
     static const char *const pairs[][2] = {{"fake", NULL}, {NULL, "fake"}, {"other", "fake"}, {"fake:0", "fake:1"}};
-    const int64_t one = tested_slowly() ? 300001 : 5000001, rows = tested_slowly() ? 101 : 1001;
+    const int64_t one = test_sanitized() ? 300001 : 5000001, rows = test_sanitized() ? 101 : 1001;
     for (int i = 0; i < BP__COUNT(pairs); i++) {
         copy_and_check(pairs[i][0], pairs[i][1], BP_U8, 1, &one, false);
         copy_and_check(pairs[i][0], pairs[i][1], BP_F32, 2, (int64_t[]){rows, 1203}, true);
     }
     /* More than a piece of a copy between devices, and slices that are more than one. */
     copy_and_check("other", "fake", BP_C128, 3, (int64_t[]){2, 5, 110000}, false);
-    copy_and_check("fake:0", "fake:1", BP_C128, 2, (int64_t[]){3, 180000}, tested_slowly());
+    copy_and_check("fake:0", "fake:1", BP_C128, 2, (int64_t[]){3, 180000}, test_sanitized());
 }
 
 /* With a queue of the program, the call returns before anything was copied. */

@@ -1,6 +1,7 @@
 /* test_failures.c - lets every allocation fail once, and makes ten thousand of each object: nothing leaks. */
 #include "device/support_device.h"
 
+#include "support/conditions.h"
 #include "support/failing.h"
 
 /* Goes through the whole interface; returns the first failure. */
@@ -95,7 +96,7 @@ static void test_allocations_fail(void **state) {
 
 static void test_ten_thousand_of_each(void **state) {
     (void)state;
-    const int many = tested_slowly() ? 1000 : 10000;
+    const int many = test_sanitized() ? 1000 : 10000;
     const int32_t place = place_of("fake");
     DLManagedTensorVersioned *tensor = new_bytes("fake", 100);
     bp_queue *queue = new_queue("fake"), *own;

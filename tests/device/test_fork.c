@@ -1,6 +1,7 @@
 /* test_fork.c - a child of fork cannot use devices that its parent had opened: it gets an error at once, and calls no
  * driver. */
 #include "device/support_device.h"
+#include "support/conditions.h"
 
 #include <pthread.h>
 #include <sys/wait.h>
@@ -95,7 +96,7 @@ static int use_parents(void *opaque) {
     free_tensor(h->second); /* also after the reset */
     MUST(fake()->violations == 0);
     MUST(fake()->forked_closes == 1);
-    if (!threads_after_fork()) {
+    if (!test_child_may_start_threads()) {
         return 0;
     }
     MUST(bp_device_find("other:0", &place) == BP_OK); /* a runtime that the parent had not opened */
@@ -153,7 +154,7 @@ static void test_child_of_a_parent_that_only_lists(void **state) {
     (void)state;
     restart_devices();
     assert_int_equal(place_of("fake:1"), kDLVulkan << 16 | 1);
-    if (threads_after_fork()) {
+    if (test_child_may_start_threads()) {
         in_child(use_after_list, NULL);
     }
     held h = hold();
@@ -202,7 +203,7 @@ static int check_a_few(void *opaque) {
     void *wrong;
     MUST(bp_queue_wait(h->queue) == BP_E_FORKED);
     MUST(bp_device_wait(h->place) == BP_E_FORKED);
-    for (int i = 0; i < 8 && threads_after_fork();
+    for (int i = 0; i < 8 && test_child_may_start_threads();
          i++) { /* in memory of the parent's threads, which do not exist here */
         MUST(pthread_create(&thread, NULL, use_other, NULL) == 0);
         pthread_join(thread, &wrong);
@@ -218,13 +219,13 @@ static int check_a_few(void *opaque) {
 static void test_forks_while_threads_run(void **state) {
     (void)state;
     enum { THREADS = 4 };
-    if (!allocates_after_fork()) {
+    if (test_sanitized_by("address")) {
         print_message("AddressSanitizer's allocator does not work in children of such processes\n");
         skip();
     }
     held h = hold();
     pthread_t threads[THREADS];
-    const int forks = tested_slowly() ? 5 : 50;
+    const int forks = test_sanitized() ? 5 : 50;
     stop = false;
     for (int i = 0; i < THREADS; i++) {
         assert_int_equal(pthread_create(&threads[i], NULL, use_all_the_time, &h), 0);

@@ -4,6 +4,7 @@
 #include "device/support_device.h"
 
 #include "dispatch/internal.h"
+#include "support/conditions.h"
 
 enum { SIZE = 5000 };
 
@@ -134,7 +135,7 @@ static void test_the_queue_with_the_handle_zero(void **state) {
 /* The copy waits for the source's work, and later work of the source for the copy. */
 static void test_copies_between_peers(void **state) {
     (void)state;
-    for (int round = 0; round < (tested_slowly() ? 5 : 30); round++) {
+    for (int round = 0; round < (test_sanitized() ? 5 : 30); round++) {
         DLManagedTensorVersioned *from = new_bytes("other", SIZE), *to = new_bytes("other:1", SIZE);
         bp_queue *source = new_queue("other");
         fill_bytes(from, 1);
@@ -307,7 +308,7 @@ static void test_memory_of_the_program_is_awaited(void **state) {
     }
     const int before = fake()->commands;
     tensor = new_bytes("other", 4 * SIZE);
-    assert_true(fake()->commands > before || tested_slowly());
+    assert_true(fake()->commands > before || test_sanitized());
     assert_ok(bp_queue_error(queue));
     bp_event *mark;
     assert_ok(bp_event_record(&mark, second)); /* nothing of the first queue is left */

@@ -1,12 +1,13 @@
 /* test_threads.c - eight threads with a queue each, that share two devices, their pool and one queue. */
 #include "device/support_device.h"
+#include "support/conditions.h"
 
 #include <pthread.h>
 
 enum { THREADS = 8, BYTES = 700 };
 
 static int rounds(void) {
-    return tested_slowly() ? 100 : 300;
+    return test_sanitized() ? 100 : 300;
 }
 
 typedef struct worker {

@@ -14,6 +14,7 @@
 #include "backplane.h"
 #include "dispatch/needs.h"
 #include "support/child.h"
+#include "support/conditions.h"
 #include "support/modes.h"
 
 #include <malloc.h>
@@ -449,7 +450,7 @@ static void test_each_library_without_threads(void **state) {
 }
 
 int main(void) {
-    if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
+    if (test_emulated() || test_sanitized()) {
         return 77; /* these need more address space than the limits */
     }
     const struct CMUnitTest tests[] = {

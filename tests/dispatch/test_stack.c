@@ -12,6 +12,7 @@
 
 #include "backplane.h"
 #include "support/child.h"
+#include "support/conditions.h"
 #include "support/modes.h"
 
 #include <pthread.h>
@@ -184,7 +185,7 @@ static void test_each_library(void **state) {
 }
 
 int main(void) {
-    if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
+    if (test_emulated() || test_sanitized()) {
         return 77; /* these need more stack than the library itself is allowed */
     }
     const struct CMUnitTest tests[] = {

@@ -13,6 +13,7 @@
 
 #include "backplane.h"
 #include "support/child.h"
+#include "support/conditions.h"
 #include "support/modes.h"
 
 #include <errno.h>
@@ -444,7 +445,7 @@ static int search_as_usual(void **state) {
 }
 
 int main(void) {
-    if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
+    if (test_emulated() || test_sanitized()) {
         return 77; /* their own threads count too */
     }
     const struct CMUnitTest tests[] = {

@@ -1,6 +1,7 @@
 /* test_planner.c - tests the planner with several threads and in children of fork, and the reproducibility guarantees.
  */
 #include "fftw/support_fftw.h"
+#include "support/conditions.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -113,8 +114,7 @@ static int run_reused_and_new(void *context) {
 
 /* ThreadSanitizer ends a child that starts threads. */
 static void skip_without_library_or_children(void) {
-    const char *sanitizer = getenv("TESTED_SANITIZERS");
-    if (sanitizer && strstr(sanitizer, "thread")) {
+    if (!test_child_may_start_threads()) {
         print_message("skipped: ThreadSanitizer does not support threads in a child of fork\n");
         skip();
     }

@@ -7,6 +7,7 @@
 #include "graph/plan.h"
 #include "graph/support_graph.h"
 #include "support/child.h"
+#include "support/conditions.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -125,9 +126,7 @@ static void check_seed(uint64_t seed, int *accepted) {
 static void test_random(void **state) {
     (void)state;
     static int accepted[256];
-    const int many = getenv("TESTED_ALL")                                          ? 10000
-                     : getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS") ? 150
-                                                                                   : 500;
+    const int many = getenv("TESTED_ALL") ? 10000 : test_cases(500, 3);
     for (int seed = 1; seed <= many; seed++) {
         check_seed((uint64_t)seed, accepted);
     }
@@ -433,6 +432,10 @@ static void *run_until_stopped(void *argument) {
 static void test_forks(void **state) {
     pthread_t threads[2];
     (void)state;
+    if (!test_fork_beside_threads()) {
+        print_message("skipped: this sanitizer does not follow a fork while another thread works\n");
+        skip();
+    }
     make_shared();
     atomic_store(&stopped, false);
     for (int i = 0; i < 2; i++) {

@@ -4,6 +4,7 @@
 #include "lapack/support_spectra.h"
 
 #include "dispatch/internal.h"
+#include "support/conditions.h"
 #include "support/pool.h"
 
 #include <math.h>
@@ -249,8 +250,7 @@ static void check_fork(void *instance, const bp_library_info *row) {
 
 static void test_fork(void **state) {
     (void)state;
-    const char *sanitizer = getenv("TESTED_SANITIZERS");
-    if (sanitizer && strstr(sanitizer, "thread")) {
+    if (!test_child_may_start_threads()) {
         print_message("skipped: this sanitizer does not follow threads that a forked child starts\n");
         skip();
     }

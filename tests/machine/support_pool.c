@@ -7,11 +7,6 @@
 #include <sys/wait.h>
 #include <time.h>
 
-bool forked_threads_are_lost(void) {
-    const char *sanitizer = getenv("TESTED_SANITIZERS");
-    return (sanitizer && strstr(sanitizer, "thread")) || getenv("TESTED_EMULATED");
-}
-
 int wait_for(pid_t child) {
     for (int i = 0; i < 2000; i++) {
         int status;

@@ -1,5 +1,6 @@
 /* test_pool.c - tests the thread pool: every task runs once, from any caller, also after fork. */
 #include "machine/support_pool.h"
+#include "support/conditions.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -216,7 +217,7 @@ static void test_workers_take_no_signals(void **state) {
 
 static void test_fork(void **state) {
     (void)state;
-    if (forked_threads_are_lost()) {
+    if (!test_child_may_start_threads()) {
         print_message("skipped: neither this sanitizer nor an emulator follows threads that a forked child starts\n");
         skip();
     }
@@ -261,7 +262,7 @@ static void *keep_busy(void *unused) {
 /* A child can work, whatever the other threads were doing. */
 static void test_fork_while_busy(void **state) {
     (void)state;
-    if (forked_threads_are_lost()) {
+    if (!test_child_may_start_threads()) {
         print_message("skipped: neither this sanitizer nor an emulator follows threads that a forked child starts\n");
         skip();
     }

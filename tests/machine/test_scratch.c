@@ -2,6 +2,7 @@
  * at the end of a thread, at a stop, or in a child of fork. */
 #include "machine/pool.h"
 #include "machine/support_pool.h"
+#include "support/conditions.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -130,7 +131,7 @@ static void *fork_and_end(void *child) {
 /* A record whose block was freed must still be removed when its thread ends, in a child too. */
 static void test_thread_ends_in_a_child_after_a_stop(void **state) {
     (void)state;
-    if (forked_threads_are_lost()) {
+    if (!test_child_may_start_threads()) {
         print_message("skipped: neither this sanitizer nor an emulator follows threads that a forked child starts\n");
         skip();
     }

@@ -2,6 +2,7 @@
 #include "native.h"
 
 #include "providers/native/gemm/choose.h"
+#include "support/conditions.h"
 #include "support/results.h"
 
 #include <math.h>
@@ -217,8 +218,7 @@ static void check_surroundings(const product *p, operands *o, const operands *be
 /* Returns whether to skip a product. Instrumented code takes ten times as long, so it checks one product in four. */
 static bool skipped_under_sanitizers(void) {
     static int count;
-    const char *sanitizer = getenv("TESTED_SANITIZERS");
-    return sanitizer && sanitizer[0] && count++ % 4 != 0;
+    return test_sanitized() && count++ % 4 != 0;
 }
 
 /* Checks that operands packed beforehand give bitwise the same result. The original operands are overwritten with NaN.

@@ -2,6 +2,7 @@
  * other rows, and layout. */
 #include "native.h"
 
+#include "support/conditions.h"
 #include "support/pool.h"
 #include "support/modes.h"
 
@@ -19,8 +20,7 @@ static const bp_dtype dtypes[] = {BP_F16, BP_BF16, BP_F32, BP_F64, BP_C64, BP_C1
 /* Returns whether to skip a combination. Instrumented code takes twenty times as long, so it runs a third of them:
  * every kernel set with every type and every shape, but not every type with every shape. */
 static bool skipped_under_sanitizers(int set, int dtype, int shape) {
-    const char *sanitizer = getenv("TESTED_SANITIZERS");
-    return sanitizer && *sanitizer && (set + dtype + shape) % 3 != 0;
+    return test_sanitized() && (set + dtype + shape) % 3 != 0;
 }
 
 static size_t size_of(bp_dtype dtype) {

@@ -2,6 +2,7 @@
  * compact tensors, and nothing is written between the elements. */
 #include "backplane.h"
 #include "support/arrays.h"
+#include "support/conditions.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -149,7 +150,7 @@ static void try_one(bp_dtype dtype, int64_t rows, int64_t columns, const layout 
 static void strided_rows_have_the_results_of_compact_ones(void **state) {
     (void)state;
     static const int64_t rows[] = {1, 2, 15, 31, 33, 64, 65, 130}, columns[] = {1, 2, 7, 17, 40};
-    const bool few = getenv("TESTED_SANITIZERS") && getenv("TESTED_SANITIZERS")[0];
+    const bool few = test_sanitized();
     int number = 0;
     for (int r = 0; r < 8; r++) {
         for (int c = 0; c < 5; c++) {

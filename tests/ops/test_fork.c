@@ -2,6 +2,7 @@
  *
  * Cases of a process's first call run in separate processes, so nothing may be called here before them. */
 #include "backplane.h"
+#include "support/conditions.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -119,17 +120,9 @@ static int fork_into_first_call(int which, int number) {
     return code;
 }
 
-/* ThreadSanitizer does not follow threads that a forked child starts. AddressSanitizer of gcc 12 does not take the
- * locks of its allocator before a fork, so that a child waits for ever for one that another thread of its parent had.
- */
-static bool follows_forks(void) {
-    const char *sanitizer = getenv("TESTED_SANITIZERS");
-    return !sanitizer || !*sanitizer;
-}
-
 static void a_fork_during_the_first_call_works(void **state) {
     (void)state;
-    if (!follows_forks()) {
+    if (!test_fork_beside_threads()) {
         print_message("skipped: this sanitizer does not follow a fork while another thread works\n");
         skip();
     }

@@ -1,6 +1,7 @@
 /* test_results.c - pooling of random geometries and layouts against a reference that follows pool.h one element at a
  * time, for all types, on any number of threads. */
 #include "pool/cases.h"
+#include "support/conditions.h"
 #include "support/passes.h"
 
 #include <math.h>
@@ -18,8 +19,7 @@ static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
 enum { DTYPES = sizeof dtypes / sizeof *dtypes };
 
 static int cases(void) {
-    const char *sanitizers = getenv("TESTED_SANITIZERS"), *emulated = getenv("TESTED_EMULATED");
-    return (sanitizers && *sanitizers) || emulated ? CASES / 6 : CASES;
+    return test_cases(CASES, 6);
 }
 
 static void run(pool_case *c, const char *settings) {

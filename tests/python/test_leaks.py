@@ -166,19 +166,28 @@ def traced_growth(job, calls):
         yield tracemalloc.get_traced_memory()[0] - before
 
 
+def growth_by_line(job, calls):
+    """Returns the lines whose blocks grew most in one more round, for the message of a failure."""
+    before = tracemalloc.take_snapshot()
+    repeat(job, calls)
+    return [str(one) for one in tracemalloc.take_snapshot().compare_to(before, "lineno")[:6]]
+
+
 @pytest.mark.parametrize("name", [*JOBS, *SLOW])
 def test_calls_leak_nothing(name):
     job, calls = (JOBS[name], CALLS) if name in JOBS else (SLOW[name], CALLS // 100)
     repeat(job, calls // 20)
     tracemalloc.start()
     repeat(job, min(200, calls))
-    grown = min(traced_growth(job, CALLS // 50 if name in JOBS else CALLS // 1000))
+    round_of = CALLS // 50 if name in JOBS else CALLS // 1000
+    grown = min(traced_growth(job, round_of))
+    lines = growth_by_line(job, round_of) if grown >= 4096 else []
     tracemalloc.stop()
     references = [sys.getrefcount(one) for one in (A, B, OUT, OPTIONS)]
     before = resident()
     repeat(job, calls)
     after = resident()
-    assert grown < 4096
+    assert grown < 4096, lines
     # A leak of ten bytes per call would be 1 MB; the allocator itself varies by less than 2 MB. A sanitizer keeps memory that was freed;
     # AddressSanitizer's own check of leaks is in test_lost_blocks.py.
     assert SANITIZED or after - before < 2 << 20

@@ -1,6 +1,7 @@
 /* test_fake_libraries.c - probes every kind of library: one test for each fake library of fakes/blas.c. */
 #define _GNU_SOURCE
 #include "registry/support_registry.h"
+#include "support/conditions.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -107,7 +108,7 @@ static void test_exiting_constructor(void **state) {
 static void test_hanging_constructor(void **state) {
     (void)state;
     /* Longer than the probe needs to open the library, which takes a second under emulation or on a busy machine. */
-    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", getenv("TESTED_EMULATED") ? "10000" : "3000", 1);
+    setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", test_emulated() ? "10000" : "3000", 1);
     bp_library_info row = probe("hang");
     unsetenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT");
     assert_int_equal(row.state, BP_LIBRARY_BROKEN);

@@ -11,6 +11,7 @@
 
 #include "backplane.h"
 #include "registry/probe_cache.h"
+#include "support/conditions.h"
 
 static const char *folder;
 static char library[4352], cache[4352], store[4608];
@@ -415,7 +416,7 @@ static int state_under(__rlimit_resource_t resource, rlim_t soft, rlim_t hard) {
 
 static void test_a_limit_of_the_user_is_not_stored(void **state) {
     (void)state;
-    if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
+    if (test_emulated() || test_sanitized()) {
         skip(); /* these need more memory than the limit */
     }
     const rlim_t most = (rlim_t)700 << 20;
@@ -437,7 +438,7 @@ static int64_t time_of_children(void) {
 static void test_waiting_for_memory_ends_soon(void **state) {
     enum { TIME = 4000 };
     (void)state;
-    if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
+    if (test_emulated() || test_sanitized()) {
         skip();
     }
     use_fake("asking");
@@ -461,7 +462,7 @@ static void test_waiting_for_memory_ends_soon(void **state) {
 /* The library works, but what it needs could not be measured, because the probe got no thread. */
 static void test_a_shortage_of_threads_is_not_stored(void **state) {
     (void)state;
-    if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
+    if (test_emulated() || test_sanitized()) {
         skip();
     }
     use_fake("limit_itself");
@@ -473,7 +474,7 @@ static void test_soft_limits_are_raised(void **state) {
     (void)state;
     const rlim_t mib = 1 << 20;
     struct rlimit limit;
-    if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
+    if (test_emulated() || test_sanitized()) {
         skip();
     }
     use_fake("need_stack");
@@ -526,7 +527,7 @@ static int end_of(int (*function)(void)) {
 /* A file that cannot be mapped is examined again by the next process. */
 static void test_a_file_that_could_not_be_read_is_not_stored(void **state) {
     (void)state;
-    if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
+    if (test_emulated() || test_sanitized()) {
         skip();
     }
     assert_int_equal(truncate(library, (off_t)1 << 40), 0); /* more than there is address space */

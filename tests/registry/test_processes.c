@@ -1,6 +1,7 @@
 /* test_processes.c - probes libraries that start processes or allocate much memory, in host programs that collect all
  * children, that fork, or that are killed meanwhile. No process outlives a probe, and no other process is affected. */
 #include "registry/support_registry.h"
+#include "support/conditions.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,7 +105,7 @@ static void expect_hung(const char *name) {
 
 /* The emulator of another processor neither hands orphans to the probe, nor limits its memory. */
 static void skip_if_emulated(void) {
-    if (getenv("TESTED_EMULATED")) {
+    if (test_emulated()) {
         print_message("skipped: the emulator does not do what the kernel does for processes\n");
         skip();
     }

@@ -1,6 +1,7 @@
 /* test_small_stack.c - tests that first calls work in a thread whose stack has 32 KiB; the C library's own
  * functions need a part of it. */
 #include "registry/support_registry.h"
+#include "support/conditions.h"
 
 #include "backplane.h"
 
@@ -72,7 +73,7 @@ static void expect_ok(bp_status (*function)(void)) {
 static void test_first_calls(void **state) {
     static bp_status (*const calls[])(void) = {set, read_machine, read_provider, count_libraries, multiply};
     (void)state;
-    if (getenv("TESTED_EMULATED") || (getenv("TESTED_SANITIZERS") && *getenv("TESTED_SANITIZERS"))) {
+    if (test_emulated() || test_sanitized()) {
         skip(); /* frames are larger there */
     }
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {

@@ -1,6 +1,7 @@
 /* test_gradients.c - gradients of recurrent layers equal the reference's, which are slopes of a loss of the
  * reference's results, and threads do not change their bits. */
 #include "rnn/cases.h"
+#include "support/conditions.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -13,8 +14,7 @@
 enum { CASES = 60, SAMPLES = 4, GRADIENTS = 240 };
 
 static int reduced(int cases) {
-    const char *sanitizers = getenv("TESTED_SANITIZERS"), *emulated = getenv("TESTED_EMULATED");
-    return (sanitizers && *sanitizers) || emulated ? cases / 8 : cases;
+    return test_cases(cases, 8);
 }
 
 /* Tensors, each in the place of its gradient in the list. */

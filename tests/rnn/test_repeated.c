@@ -1,6 +1,7 @@
 /* test_repeated.c - recurrent layers and their gradients, of operands with strides of 0 and negative strides in each
  * dimension, have the bits of the same calls on other memory. */
 #include "rnn/cases.h"
+#include "support/conditions.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -31,10 +32,9 @@ static void check_pass(rnn_case *c, int d, bool repeats) {
 }
 
 static void strides_of_0_and_below_give_equal_bits(void **state) {
-    const bool few = getenv("TESTED_SANITIZERS") || getenv("TESTED_EMULATED");
     (void)state;
     test_array_random = 91;
-    for (int i = 0; i < (few ? CASES / 3 : CASES); i++) {
+    for (int i = 0; i < test_cases(CASES, 3); i++) {
         rnn_case c;
         rnn_shape shape = rnn_any(types[i % 4]);
         const int d = i / 4 % 3;

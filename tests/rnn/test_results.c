@@ -1,6 +1,7 @@
 /* test_results.c - recurrent layers of random sizes and layouts against a reference that follows rnn.h one element at a
  * time, for all modes and instruction sets, and equal bits on any number of threads. */
 #include "rnn/cases.h"
+#include "support/conditions.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,8 +15,7 @@ enum { CASES = 800, THREAD_CASES = 60 };
 static const char *const settings[] = {"", "cpu.capability=avx2", "cpu.capability=default", "num_threads=1"};
 
 static int reduced(int cases) {
-    const char *sanitizers = getenv("TESTED_SANITIZERS"), *emulated = getenv("TESTED_EMULATED");
-    return (sanitizers && *sanitizers) || emulated ? cases / 8 : cases;
+    return test_cases(cases, 8);
 }
 
 static const bp_dtype types[] = {BP_F64, BP_F32, BP_F16, BP_F32, BP_BF16, BP_F32};

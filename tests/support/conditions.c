@@ -1,0 +1,34 @@
+/* conditions.c - reads what ctest tells the test programs, see tests/CMakeLists.txt. */
+#include "support/conditions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *sanitizers(void) {
+    const char *names = getenv("TESTED_SANITIZERS");
+    return names ? names : "";
+}
+
+bool test_sanitized(void) {
+    return *sanitizers();
+}
+
+bool test_sanitized_by(const char *name) {
+    return strstr(sanitizers(), name);
+}
+
+bool test_emulated(void) {
+    return getenv("TESTED_EMULATED");
+}
+
+int test_cases(int usual, int divisor) {
+    return test_sanitized() || test_emulated() ? usual / divisor : usual;
+}
+
+bool test_child_may_start_threads(void) {
+    return !test_sanitized_by("thread") && !test_emulated();
+}
+
+bool test_fork_beside_threads(void) {
+    return test_child_may_start_threads() && !test_sanitized_by("address");
+}

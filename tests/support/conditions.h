@@ -1,0 +1,21 @@
+/* conditions.h - tells a test in which kind of build and on which kind of machine it runs. Linked into every test
+ * program.
+ */
+#ifndef BP_TESTS_SUPPORT_CONDITIONS_H
+#define BP_TESTS_SUPPORT_CONDITIONS_H
+
+#include <stdbool.h>
+
+bool test_sanitized(void);                /* The build has a sanitizer. */
+bool test_sanitized_by(const char *name); /* It has this one: "address" or "thread". */
+bool test_emulated(void);                 /* An emulator runs the program. */
+int test_cases(int usual, int divisor);   /* The number of cases, divided where a sanitizer or emulator slows them. */
+
+/* ThreadSanitizer and the emulator do not follow threads that a child of fork starts. */
+bool test_child_may_start_threads(void);
+
+/* Besides, AddressSanitizer of gcc 12 does not take the locks of its allocator before a fork, so that a child waits for
+ * ever for one that another thread of its parent held. */
+bool test_fork_beside_threads(void);
+
+#endif
