@@ -10,12 +10,14 @@
 #include <string.h>
 
 enum {
-    TILE = 1024,        /* elements of a tile; the tiles of three operands fit into the first cache */
-    BUFFERED = 512,     /* if some are copied to the stack */
-    SQUARE = 32,        /* columns of a tile in which an input has no contiguous columns */
-    COPY_SIDE = 256,    /* rows and columns of a tile of a copy */
-    COPY_ROW = 1 << 16, /* columns, if they are contiguous */
-    MOST_INPUTS = 2     /* of a function */
+    TILE = 1024,            /* elements of a tile; the tiles of three operands fit into the first cache */
+    BUFFERED = 512,         /* if some are copied to the stack */
+    MOST_AT_ONCE = 1 << 17, /* elements that a thread computes between two looks at the interrupt */
+    SHARES = 4,             /* a thread takes at least so many, so that all end together */
+    SQUARE = 32,            /* columns of a tile in which an input has no contiguous columns */
+    COPY_SIDE = 256,        /* rows and columns of a tile of a copy */
+    COPY_ROW = 1 << 16,     /* columns, if they are contiguous */
+    MOST_INPUTS = 2         /* of a function */
 };
 
 typedef struct prepared {
@@ -241,6 +243,21 @@ static bool has_buffers(const prepared *plan) {
     return !direct;
 }
 
+/* Makes tiles as large as the work of a thread between two looks at the interrupt, if no operand needs a buffer then.
+ */
+static void enlarge(prepared *plan, int64_t elements) {
+    const int64_t rows = plan->rows, columns = plan->columns;
+    const int64_t share = plan->threads > 1 ? elements / (SHARES * plan->threads) : elements;
+    const int64_t most = bp__least(share, MOST_AT_ONCE) / TILE * TILE;
+    if (most > TILE) {
+        cut_into(plan, most, most);
+        if (has_buffers(plan)) {
+            plan->rows = rows;
+            plan->columns = columns;
+        }
+    }
+}
+
 static void cut(prepared *plan) {
     bp__element_loop *loop = &plan->loop;
     bp__element_loop_make(loop, &plan->problem.of.elementwise, plan->inputs + 1);
@@ -255,6 +272,8 @@ static void cut(prepared *plan) {
         cut_into(plan, transposed ? SQUARE : TILE, TILE);
         if (!plan->set.select && has_buffers(plan)) {
             cut_into(plan, transposed ? SQUARE : BUFFERED, BUFFERED);
+        } else if (!plan->set.select) {
+            enlarge(plan, loop->size[last - 1] * loop->size[last]);
         }
     }
     plan->tiles = 1;
@@ -269,8 +288,8 @@ static void cut(prepared *plan) {
     plan->single =
         plan->tiles == 1 && plan->threads == 1 && (plan->set.binary || plan->set.unary) && !has_buffers(plan);
     /* A few chunks for each thread, and the interrupt check between them. */
-    const int64_t most = (is_copy(plan) ? 1 << 18 : 1 << 17) / (plan->rows * plan->columns + 1) + 1;
-    plan->chunk = bp__least(plan->tiles / (4 * plan->threads) + 1, most);
+    const int64_t most = (is_copy(plan) ? 2 * MOST_AT_ONCE : MOST_AT_ONCE) / (plan->rows * plan->columns + 1) + 1;
+    plan->chunk = bp__least(plan->tiles / (SHARES * plan->threads) + 1, most);
 }
 
 bp_status bp__element_plan(const bp_host *host, const bp_problem *problem, const bp__element_set *set, int threads,
