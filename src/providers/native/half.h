@@ -68,7 +68,13 @@ BITS_VECTOR(16)
 #define SHIFTED(from, lanes) (__builtin_convertvector(*(const half_bits_##lanes *)(from), float_bits_##lanes) << 16)
 
 #if VECTOR_BYTES == 64
+#if defined(__AVX512F__) /* gcc makes two halves of SHIFTED(), and joins them */
+#define BF16_LOAD_V(from)                                                                                              \
+    ((float_bits_16)_mm512_slli_epi32(                                                                                 \
+        _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(from))), 16))
+#else
 #define BF16_LOAD_V(from) SHIFTED(from, 16)
+#endif
 #define BF16_LOAD_S(from) SHIFTED(from, 8)
 #elif VECTOR_BYTES == 32
 #define BF16_LOAD_V(from) SHIFTED(from, 8)
