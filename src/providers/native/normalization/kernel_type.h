@@ -86,7 +86,7 @@ INLINE NAME(numbers) NAME(numbers_of)(const void *const given[BP__BATCH_NORM_NUM
     UNROLL
     for (int i = 0; i < BP__BATCH_NORM_NUMBERS; i++) {
         numbers.each[i] = given[i];
-        numbers.same[i] = SPLAT(numbers.each[i][0]);
+        numbers.same[i] = given[i] ? SPLAT(numbers.each[i][0]) : SPLAT(0);
     }
     return numbers;
 }
@@ -112,13 +112,23 @@ INLINE NAME(line) NAME(line_of)(const bp__batch_norm_grid *grid, int64_t i) {
 }
 
 INLINE void NAME(apply_tile)(int64_t lane, int vectors, bool whole, int lanes, NAME(line) y, NAME(line) x,
-                             const NAME(numbers) * numbers, bool step, REAL least) {
+                             const NAME(numbers) * numbers, bool step, bool rest, REAL least) {
     UNROLL
     for (int v = 0; v < vectors; v++) {
         const int64_t at = lane + v * NAME(WIDTH);
-        const VECTOR distance = (NAME(lanes_at)(x, at, whole, lanes) - NUMBER(CENTER)) - NUMBER(REST);
+        VECTOR distance = NAME(lanes_at)(x, at, whole, lanes) - NUMBER(CENTER);
+        distance = rest ? distance - NUMBER(REST) : distance;
         const VECTOR value = AT_LEAST(SPLAT(least), MADD(distance, NUMBER(SCALE), NUMBER(SHIFT)));
         NAME(put)(y.at + at * y.lane, y.lane, whole, lanes, value);
+    }
+}
+
+INLINE void NAME(apply_rows)(int64_t lanes, int64_t count, const bp__batch_norm_grid *y, const bp__batch_norm_grid *x,
+                             const NAME(numbers) * numbers, bool step, bool rest, REAL least) {
+    const bool contiguous = x->lane == 1 && y->lane == 1;
+    for (int64_t i = 0; i < count; i++) {
+        const NAME(line) to = NAME(line_of)(y, i), from = NAME(line_of)(x, i);
+        EACH_TILE(lanes, contiguous, NAME(apply_tile), to, from, numbers, step, rest, least);
     }
 }
 
@@ -126,14 +136,12 @@ static void NAME(apply)(int64_t lanes, int64_t count, const bp__batch_norm_grid 
                         const void *const given[BP__BATCH_NORM_NUMBERS], int64_t step, bool relu) {
     const NAME(numbers) numbers = NAME(numbers_of)(given);
     const REAL least = relu ? 0 : (REAL)-INFINITY;
-    const bool contiguous = x->lane == 1 && y->lane == 1;
-    for (int64_t i = 0; i < count; i++) {
-        const NAME(line) to = NAME(line_of)(y, i), from = NAME(line_of)(x, i);
-        if (step) {
-            EACH_TILE(lanes, contiguous, NAME(apply_tile), to, from, &numbers, true, least);
-        } else {
-            EACH_TILE(lanes, contiguous, NAME(apply_tile), to, from, &numbers, false, least);
-        }
+    if (given[BP__BATCH_NORM_REST]) {
+        NAME(apply_rows)(lanes, count, y, x, &numbers, step, true, least);
+    } else if (step) {
+        NAME(apply_rows)(lanes, count, y, x, &numbers, true, false, least);
+    } else {
+        NAME(apply_rows)(lanes, count, y, x, &numbers, false, false, least);
     }
 }
 

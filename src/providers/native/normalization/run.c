@@ -43,6 +43,7 @@ typedef struct call {
     char *operand[BP_NORM_OPERANDS]; /* NULL: absent */
     const char *x, *y, *g;
     void *numbers[BP__BATCH_NORM_NUMBERS];
+    bool has_rest;   /* some center lost something when it was rounded */
     double *center;  /* the means of BATCH_NORM_BACKWARD; the first values of BATCH_NORM_TRAINING */
     double *counts;  /* BATCH_NORM_TRAINING: the values of each part */
     double *partial; /* HALVES rows for each part */
@@ -79,7 +80,7 @@ static double rest_of(const bp__batch_norm_kernels *kernels, double center, doub
 }
 
 /* Sets the numbers of a channel; CENTER and REST have the mean as a sum. */
-static void set_numbers(const call *w, int64_t channel, const double values[BP__BATCH_NORM_NUMBERS]) {
+static void set_numbers(call *w, int64_t channel, const double values[BP__BATCH_NORM_NUMBERS]) {
     const bp__batch_norm_kernels *kernels = w->plan->set.images;
     const double center = values[BP__BATCH_NORM_CENTER], rest = values[BP__BATCH_NORM_REST];
     for (int i = 0; i < BP__BATCH_NORM_NUMBERS; i++) {
@@ -87,6 +88,7 @@ static void set_numbers(const call *w, int64_t channel, const double values[BP__
                              : i == BP__BATCH_NORM_REST ? rest_of(kernels, center, rest)
                                                         : values[i];
         kernels->set(w->numbers[i], channel, value);
+        w->has_rest |= i == BP__BATCH_NORM_REST && value != 0;
     }
 }
 
@@ -232,7 +234,8 @@ static void compute_elements(call *w, int64_t chunk, int64_t index) {
     const bp__batch_norm_grid x = grid_of(plan, w->x, b.x, p->x[LAST], 0), y = grid_of(plan, w->y, b.y, p->y[LAST], 0);
     const void *numbers[BP__BATCH_NORM_NUMBERS];
     for (int i = 0; i < BP__BATCH_NORM_NUMBERS; i++) {
-        numbers[i] = (const char *)w->numbers[i] + b.channel * (int64_t)plan->set.images->number;
+        const bool absent = i == BP__BATCH_NORM_REST && !w->has_rest;
+        numbers[i] = absent ? NULL : (const char *)w->numbers[i] + b.channel * (int64_t)plan->set.images->number;
     }
     if (plan->problem.op == BP_OP_BATCH_NORM_BACKWARD) {
         const bp__batch_norm_grid g = grid_of(plan, w->g, b.g, p->g[LAST], 0);
@@ -293,7 +296,7 @@ static void run_inference(call *w) {
     run_stage(w, compute_elements, w->plan->blocks);
 }
 
-static void finish_statistics(const call *w) {
+static void finish_statistics(call *w) {
     enum { X, WEIGHT, BIAS, Y, MEAN, INVERSE_STD, RUNNING_MEAN, RUNNING_VAR };
     const prepared *plan = w->plan;
     const bp_batch_norm_problem *p = &plan->problem.of.batch_norm;
