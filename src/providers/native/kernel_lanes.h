@@ -27,17 +27,14 @@ INLINE VECTOR NAME(get)(const NAME(element) * from, int64_t stride, bool whole, 
     return x;
 }
 
-/* Converts the vectors at an address to f64, without a step in f32 if the processor can. */
+/* Converts the vectors at an address to f64. With AVX-512 halves are loaded, so that none is taken out of a vector. */
 INLINE void NAME(read_doubles)(const NAME(element) * from, vector_f64 *to) {
-#if VECTOR_BYTES == 64 && defined(__AVX512F__)
-    if (sizeof *from == sizeof(float)) {
-        const float *at = (const float *)(const void *)from;
-        to[0] = _mm512_cvtps_pd(_mm256_loadu_ps(at));
-        to[sizeof(REAL) == sizeof(float)] = _mm512_cvtps_pd(_mm256_loadu_ps(at + 8));
-        return;
-    }
-#endif
+#if VECTOR_BYTES == 64 && defined(__AVX512F__) && defined(LOAD_HALF)
+    to[0] = _mm512_cvtps_pd(LOAD_HALF(from));
+    to[1] = _mm512_cvtps_pd(LOAD_HALF(from + NAME(WIDTH) / 2));
+#else
     DOUBLES(LOAD(from), to);
+#endif
 }
 
 INLINE void NAME(put)(NAME(element) * to, int64_t stride, bool whole, int lanes, VECTOR x) {
