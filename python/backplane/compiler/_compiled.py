@@ -9,6 +9,7 @@ import weakref
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union, overload
 
 from .. import _core
+from .._conversions import short_name
 from .._convert import shape_of, type_of
 from .._errors import bad_type, bad_value, failure
 from .._graph import Graph
@@ -17,7 +18,7 @@ from ._backends import Backend, build, get_default_backend, lookup
 from ._errors import RecompileLimitHit
 from ._record import record
 from ._stance import Stance
-from ._trace import CURRENT, Trace, Tracer, short_name
+from ._trace import CURRENT, Trace, Tracer
 from ._trees import Tree, flatten, unflatten
 
 MOST_GRAPHS = 64

@@ -10,13 +10,14 @@ from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from .. import _dtypes, elementwise, fft, linalg, reduce
+from .._conversions import LONG_NAMES, short_name
 from .._cumsum import cumsum
 from .._einsum import einsum
 from .._errors import bad_type, bad_value, whole
 from .._products import matmul
 from .._traced import follows_numpy
 from ._errors import trace_error
-from ._trace import _LONG, _METHODS, CURRENT, Trace, Tracer, short_name
+from ._trace import _METHODS, CURRENT, Trace, Tracer
 
 # ---- Shapes ----
 
@@ -331,7 +332,7 @@ def _namespace_of(trace: Trace) -> SimpleNamespace:
         setattr(made, name, getattr(elementwise, name))
     for name in _REDUCTIONS:
         setattr(made, name, _METHODS[name])
-    for kind, name in _LONG.items():
+    for kind, name in LONG_NAMES.items():
         setattr(made, name, trace.dtype_of(kind))
     made.__dict__.update(
         matmul=matmul, vecdot=linalg.vecdot, astype=_as_type, where=_where, clip=_clip, cumulative_sum=_cumulative_sum, asarray=_asarray,

@@ -7,24 +7,14 @@ import threading
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from .. import _core
+from .._conversions import LONG_NAMES, short_name
 from .._convert import is_literal, numpy_of, type_of
-from .._dtypes import SHORT_NAMES
 from .._dtypes import dtype as element_type
-from .._elements import type_name
 from .._errors import whole
 from .._graph import Graph, Value
 from .._products import _is_numpy, _is_torch
 from .._traced import Traced
 from ._errors import trace_error
-
-_LONG = {short: long for long, short in SHORT_NAMES.items()}
-
-
-def short_name(dtype: Any) -> str:
-    """Returns the library's name of an element type of any library."""
-    name = type_name(dtype)
-    return SHORT_NAMES.get(name, name)
-
 
 class Trace:
     """The graph of a function that is being recorded. `library` is the library of the function's first array: "numpy", "torch" or ""."""
@@ -37,9 +27,9 @@ class Trace:
     def dtype_of(self, kind: str) -> Any:
         """Returns an element type as the arrays of the function's library have it."""
         if self.library == "numpy" and kind != "bf16":
-            return sys.modules["numpy"].dtype(_LONG[kind])
+            return sys.modules["numpy"].dtype(LONG_NAMES[kind])
         if self.library == "torch":
-            return getattr(sys.modules["torch"], _LONG[kind], element_type(kind))
+            return getattr(sys.modules["torch"], LONG_NAMES[kind], element_type(kind))
         return element_type(kind)
 
     def tracer(self, value: Value) -> Tracer:
