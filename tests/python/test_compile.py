@@ -328,7 +328,42 @@ def test_functions_in_functions():
     assert_same(bp.compile(outer)(X), X * 2 + (X + 1) * 2)
 
 
+# ---- Changes in place ----
+
+
+def test_changes_in_place():
+    def program(x):
+        y = x * 2
+        z = y  # the same array
+        y += x
+        y -= 1
+        copy = y.copy()
+        copy *= 3
+        same = y.astype(y.dtype)
+        same /= 2
+        total = y.sum()
+        total **= 2
+        return y, z, copy, same, (y > 0).astype("i4")
+
+    check(program, X)
+
+    def shares(x):
+        y = x + 1
+        y.T.sum()
+        y += 1
+        return y
+
+    with pytest.raises(bp.compiler.TraceError, match="shares memory"):
+        bp.compile(shares)(X)
+
+
 # ---- Refusals ----
+
+
+def with_one_thread(x):
+    with bp.flags(num_threads=1):
+        return x @ x.T
+
 
 REFUSALS = {
     "the truth": lambda x: x if x.sum() > 0 else -x,
@@ -350,6 +385,11 @@ REFUSALS = {
     "an index of a traced value": lambda x: x[x > 0],
     "an order is given": lambda x: bp.einsum("ij,kj,lj->ikl", x, x, x, optimize="greedy"),
     "row-major": lambda x: np.reshape(x, (6, 4), order="F"),
+    "changes an argument": lambda x: x.__iadd__(1),
+    "shares memory": lambda x: (x * 2)[0].__imul__(2),
+    "changes the type": lambda x: (x > 0).__iadd__(1.5),
+    "random numbers are drawn": lambda x: x + bp.rand(6),
+    "flags.. is in a traced": lambda x: with_one_thread(x),
     "axis is empty": lambda x: bp.reduce.sum(x, axis=()),
 }
 
