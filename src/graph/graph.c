@@ -180,6 +180,7 @@ void bp__graph_unref(bp_graph *graph) {
     for (int i = 0; i < graph->output_count; i++) {
         bp__free(graph->outputs[i].name);
     }
+    bp__weights_drop(graph);
     bp__free(graph->values);
     bp__free(graph->nodes);
     bp__free(graph->inputs);
@@ -246,19 +247,12 @@ bp_status bp_graph_input(bp_graph *graph, const char *name, bp_dtype dtype, int 
     return BP_OK;
 }
 
-/* Stores where the elements of a constant are: in memory of the graph, or of the program. */
-static bp_status store_constant(bp_graph *graph, bp__graph_value *value, const DLTensor *tensor, bool borrow) {
-    const size_t size = (size_t)value->ndim * sizeof *value->strides, bytes = (size_t)bp__value_bytes(value);
-    value->strides = bp__alloc(size);
-    value->block = borrow ? NULL : bp__alloc_aligned(bytes ? bytes : 1);
-    if (!value->strides || !(borrow || value->block)) {
+/* Makes memory of the graph for the elements of a constant, and copies them. */
+static bp_status copy_elements(bp__graph_value *value, const DLTensor *tensor) {
+    const size_t bytes = (size_t)bp__value_bytes(value);
+    value->block = bp__alloc_aligned(bytes ? bytes : 1);
+    if (!value->block) {
         return fail_graph(bytes);
-    }
-    if (borrow) {
-        bp__tensor_strides(tensor, value->strides);
-        value->data = bp__tensor_data(tensor);
-        graph->borrows = true;
-        return BP_OK;
     }
     DLTensor copy = {.data = value->block,
                      .device = {kDLCPU, 0},
@@ -270,25 +264,47 @@ static bp_status store_constant(bp_graph *graph, bp__graph_value *value, const D
     return bp_tensor_copy(&copy, tensor);
 }
 
-bp_status bp_graph_constant(bp_graph *graph, const char *name, const DLTensor *tensor, unsigned flags,
-                            bp_value *value) {
-    BP__UNCANCELLED;
+/* Adds a constant with the memory of a tensor, or with a copy of it. */
+static bp_status add_constant(bp_graph *graph, const char *name, const DLTensor *tensor, bool copies, bp_value *value) {
     bp_value made;
-    BP__TRY(check_new(graph, name, value));
-    if (flags > BP_GRAPH_BORROW) {
-        return bp__fail(BP_E_ARGUMENT, "flags is %u; it must be 0 or BP_GRAPH_BORROW", flags);
-    }
-    BP__TRY(bp__tensor_check(tensor, name, false));
-    BP__TRY(bp__tensor_check_host(tensor, name));
     BP__TRY(bp__value_add(graph, BP__VALUE_CONSTANT, bp_dtype_from_dlpack(tensor->dtype), tensor->ndim, tensor->shape,
                           &made));
-    bp_status status = store_constant(graph, &graph->values[made], tensor, flags & BP_GRAPH_BORROW);
+    bp__graph_value *v = &graph->values[made];
+    const size_t size = (size_t)v->ndim * sizeof *v->strides;
+    v->strides = bp__alloc(size);
+    bp_status status = v->strides ? BP_OK : fail_graph(size);
+    if (status == BP_OK && copies) {
+        status = copy_elements(v, tensor);
+    } else if (status == BP_OK) {
+        bp__tensor_strides(tensor, v->strides);
+        v->data = bp__tensor_data(tensor);
+    }
     if (status != BP_OK) {
         bp__values_drop(graph, made);
         return status;
     }
     BP__TRY(name_value(graph, made, name));
     *value = made;
+    return BP_OK;
+}
+
+bp_status bp__constant_hold(bp_graph *graph, const char *name, const DLTensor *tensor, bp_value *value) {
+    BP__TRY(check_new(graph, name, value));
+    return add_constant(graph, name, tensor, false, value);
+}
+
+bp_status bp_graph_constant(bp_graph *graph, const char *name, const DLTensor *tensor, unsigned flags,
+                            bp_value *value) {
+    BP__UNCANCELLED;
+    BP__TRY(check_new(graph, name, value));
+    if (flags > BP_GRAPH_BORROW) {
+        return bp__fail(BP_E_ARGUMENT, "flags is %u; it must be 0 or BP_GRAPH_BORROW", flags);
+    }
+    BP__TRY(bp__tensor_check(tensor, name, false));
+    BP__TRY(bp__tensor_check_host(tensor, name));
+    const bool copies = !(flags & BP_GRAPH_BORROW);
+    BP__TRY(add_constant(graph, name, tensor, copies, value));
+    graph->borrows = graph->borrows || !copies;
     return BP_OK;
 }
 

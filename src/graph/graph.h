@@ -87,6 +87,8 @@ struct bp_graph {
     bp__output *outputs;
     bp__names names, output_names; /* of inputs and constants; of outputs */
     bool borrows;                  /* a constant is memory of the program */
+    struct bp_weights **weights;   /* files whose memory constants have */
+    int weights_count, weights_capacity;
     struct bp__graph_plans *plans; /* of the finished graph */
 };
 
@@ -113,6 +115,10 @@ bp_status bp__graph_check_value(const bp_graph *graph, bp_value value);
 /* Adds a value of this type and shape, which are checked. */
 bp_status bp__value_add(bp_graph *graph, bp__value_kind kind, bp_dtype dtype, int ndim, const int64_t *shape,
                         bp_value *value);
+/* Adds a constant with the memory of a tensor, which the graph holds in another way. */
+bp_status bp__constant_hold(bp_graph *graph, const char *name, const DLTensor *tensor, bp_value *value);
+/* Drops the files of weights that the graph holds. */
+void bp__weights_drop(bp_graph *graph);
 /* Removes the values from `first` on, which were added last. */
 void bp__values_drop(bp_graph *graph, bp_value first);
 void bp__graph_unref(bp_graph *graph);
