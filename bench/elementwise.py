@@ -1,5 +1,5 @@
-"""elementwise.py - times functions of single elements, conversions, indexing and concatenation of backplane.elementwise and
-backplane.nn.functional with NumPy and torch in interleaved rounds.
+"""elementwise.py - times functions of single elements, conversions, indexing, concatenation, padding, any, all and variances of
+backplane.elementwise, backplane.reduce and backplane.nn.functional with NumPy and torch in interleaved rounds.
 
     python bench/elementwise.py [package] [threads] [rounds]        default: build/python 1 7
 
@@ -13,6 +13,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import timing  # noqa: E402
 
 SIZES = (1000, 100_000, 4_000_000)
+OF_HALVES = ("exp", "tanh", "sigmoid", "relu", "gelu", "silu")  # also measured in float16
 UNARY = (
     "exp", "log", "sqrt", "tanh", "sigmoid", "relu", "gelu", "silu", "hardswish", "negative", "abs", "floor", "ceil", "round", "trunc", "sign",
     "reciprocal", "rsqrt", "sin", "cos", "tan", "erf", "expm1", "log1p", "log2",
@@ -20,7 +21,7 @@ UNARY = (
     "tanhshrink", "leaky_relu", "elu", "celu", "hardtanh", "relu6", "softplus", "hardshrink", "softshrink", "isnan", "isinf", "isfinite", "logical_not",
 )
 BINARY = (
-    "subtract", "multiply", "divide", "maximum", "minimum", "equal", "less", "logical_and", "pow", "remainder", "fmod", "floor_divide", "atan2",
+    "subtract", "multiply", "divide", "maximum", "minimum", "equal", "not_equal", "less", "greater_equal", "logical_and", "logical_xor", "pow", "remainder", "fmod", "floor_divide", "atan2",
 )
 WHOLE = ("bitwise_and", "bitwise_left_shift", "bitwise_right_shift", "remainder", "floor_divide", "pow")
 OF_NUMPY = {
@@ -61,9 +62,9 @@ def steps(numpy, name):
 def functions_of_one(libraries):
     numpy, torch, bp = libraries.numpy, libraries.torch, libraries.backplane
     for size in SIZES:
-        for kind in ("float32", "float64"):
+        for kind, names in (("float32", UNARY), ("float64", UNARY), ("float16", OF_HALVES)):
             x = numpy.random.default_rng(1).uniform(0.1, 3, size).astype(kind)
-            for name in UNARY:
+            for name in names:
                 out = numpy.empty_like(x, bool if name.startswith(("is", "logical")) else kind)
                 own = getattr(bp.elementwise, name, None) or getattr(bp.nn.functional, name)
                 calls = {"backplane": lambda own=own, out=out: own(x, out=out)}
@@ -91,7 +92,7 @@ def functions_of_two(libraries):
         for kind, names in (("float32", BINARY), ("float64", BINARY), ("int32", WHOLE), ("int64", WHOLE)):
             a, b = (numpy.random.default_rng(seed).uniform(1, 20, size).astype(kind) for seed in (2, 3))
             for name in names:
-                out = numpy.empty_like(a, bool if name in ("equal", "less", "logical_and") else kind)
+                out = numpy.empty_like(a, bool if "equal" in name or name.startswith(("less", "logical")) else kind)
                 own, other = getattr(ew, name), getattr(numpy, OF_NUMPY.get(name, name))
                 calls = {"backplane": lambda own=own, out=out: own(a, b, out=out), "numpy": lambda other=other, out=out: other(a, b, out=out)}
                 if torch:
@@ -120,10 +121,37 @@ def others(libraries):
     yield "concat of columns", {"backplane": lambda: bp.elementwise.concat(parts, axis=1, out=turned), "numpy": lambda: numpy.concatenate(parts, 1, out=turned)}
 
 
+def rearrangements(libraries):
+    """Yields paddings, flips, rolls, and whether any or all elements are true."""
+    numpy, torch, bp = libraries.numpy, libraries.torch, libraries.backplane
+    x = numpy.random.default_rng(4).standard_normal((8, 64, 56, 56), "float32")
+    tensor = torch.from_numpy(x) if torch else None
+    amounts, widths = (3, 3, 3, 3), ((0, 0), (0, 0), (3, 3), (3, 3))
+    for mode, of_numpy in (("constant", "constant"), ("reflect", "reflect"), ("replicate", "edge"), ("circular", "wrap")):
+        calls = {"backplane": lambda mode=mode: bp.nn.functional.pad(x, amounts, mode), "numpy": lambda mode=of_numpy: numpy.pad(x, widths, mode)}
+        if torch:
+            calls["torch"] = lambda mode=mode: torch.nn.functional.pad(tensor, amounts, mode)
+        yield f"pad {mode}", calls
+    rows = x.reshape(-1, 56 * 56)
+    table = torch.from_numpy(rows) if torch else None
+    true = rows < 9
+    truth = torch.from_numpy(true) if torch else None
+    own, reduce = bp.elementwise, bp.reduce
+    others = {
+        "flip": (lambda: own.flip(rows, axis=1), lambda: numpy.flip(rows, 1).copy(), lambda: torch.flip(table, (1,))),
+        "roll": (lambda: own.roll(rows, 100, axis=1), lambda: numpy.roll(rows, 100, 1), lambda: torch.roll(table, 100, 1)),
+        "all": (lambda: reduce.all(true, axis=1), lambda: true.all(1), lambda: truth.all(1)),
+        "any": (lambda: reduce.any(true, axis=0), lambda: true.any(0), lambda: truth.any(0)),
+        "var": (lambda: reduce.var(rows, axis=1), lambda: rows.var(1), lambda: torch.var(table, 1, correction=0)),
+    }
+    for name, calls in others.items():
+        yield f"{name} 512x3136", {of: call for of, call in zip(("backplane", "numpy", "torch"), calls) if of != "torch" or torch}
+
+
 def main(package="build/python", threads=1, rounds=7):
     libraries = timing.load(Path(package).resolve(), int(threads))
     print(timing.versions(libraries, ("backplane", "numpy", "torch")))
-    for cases in (functions_of_one, functions_of_two, others):
+    for cases in (functions_of_one, functions_of_two, others, rearrangements):
         for name, calls in cases(libraries):
             times = timing.interleave(calls, int(threads), int(rounds), 2e6)
             us = {one: statistics.median(of) / 1e3 for one, of in times.items()}

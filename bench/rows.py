@@ -56,6 +56,12 @@ def cases():
                    lambda x=x, axis=axis: softmax(x, axis), torch and (lambda t=t, axis=axis: torch.softmax(t, axis)))
         yield (f"layer_norm {size}", lambda x=x: F.layer_norm(x, x.shape[1]), lambda x=x: normalize(x),
                torch and (lambda t=t: torch.nn.functional.layer_norm(t, t.shape[1:])))
+        yield (f"rms_norm {size}", lambda x=x: F.rms_norm(x, x.shape[1]), lambda x=x: x / np.sqrt((x * x).mean(-1, keepdims=True) + 1e-5),
+               torch and (lambda t=t: torch.nn.functional.rms_norm(t, t.shape[1:])))
+        mean, variance = rng.random(shape[1], "float32"), rng.random(shape[1], "float32")
+        yield (f"batch_norm {size}", lambda x=x, mean=mean, variance=variance: F.batch_norm(x, mean, variance),
+               lambda x=x, mean=mean, variance=variance: (x - mean) / np.sqrt(variance + 1e-5),
+               torch and (lambda t=t, mean=torch.from_numpy(mean), variance=torch.from_numpy(variance): torch.nn.functional.batch_norm(t, mean, variance)))
         yield from strided_cases(x)
         yield (f"layer_norm_gradients {size}", lambda x=x: grad.layer_norm_gradients(x, x, x.shape[1]), None, None)
 

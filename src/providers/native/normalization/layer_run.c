@@ -19,9 +19,9 @@ typedef struct window {
 typedef struct row {
     const bp__layer_run *w;
     const window *window;
-    bp__layer_vector first[BP__LAYER_IMAGES]; /* the first segments of X, Y and G */
-    char *copy[BP__LAYER_IMAGES];             /* of the elements of the window; NULL: there is none */
-    int64_t weight;                           /* index of the first weight */
+    char *first[BP__LAYER_IMAGES]; /* the first elements of X, Y and G; NULL: absent */
+    char *copy[BP__LAYER_IMAGES];  /* of the elements of the window; NULL: there is none */
+    int64_t weight;                /* index of the first weight */
     bp__batch_norm_moments moments;
     bp__layer_numbers numbers;
 } row;
@@ -46,13 +46,14 @@ static int64_t copied_index(const bp__layer_work *plan, const window *at, int64_
 /* Returns the elements of a tensor from `from` on of a segment. */
 static bp__layer_vector elements_at(const row *r, int image, int64_t index, int64_t from) {
     const bp__layer_work *plan = r->w->plan;
-    const bp__layer_vector first = r->first[image];
-    int64_t offset = from * first.stride;
+    const int64_t stride = bp__layer_element_stride(plan, bp__layer_images[image]);
+    int64_t offset = from * stride;
     if (plan->segments > 1) {
         offset += bp__layer_element_offset(plan, bp__layer_images[image], index, 0);
     }
     const uintptr_t bytes = (uintptr_t)(offset * (int64_t)plan->set.images->element);
-    return (bp__layer_vector){first.at ? (char *)((uintptr_t)first.at + bytes) : NULL, first.stride};
+    char *first = r->first[image];
+    return (bp__layer_vector){first ? (char *)((uintptr_t)first + bytes) : NULL, stride};
 }
 
 /* The elements from `from` on of a segment. */
@@ -87,7 +88,7 @@ static void add_moments(row *r) {
     const window *at = r->window;
     double center = 0;
     if (centered) {
-        center = kernels->load(r->first[0].at);
+        center = kernels->load(r->first[0]);
     }
     for (int64_t i = at->first; i < at->last; i++) {
         for (int64_t from = at->from; from < at->end; from += BP__LAYER_BLOCK) {
@@ -303,7 +304,7 @@ static void begin_block(block *b, const bp__layer_run *w, int task, int64_t inde
             const int operand = bp__layer_images[k];
             const int64_t offset = bp__layer_offset(p, bp__layer_strides(plan, operand), 0, p->row_ndim, index + i);
             r->copy[k] = NULL;
-            r->first[k] = bp__layer_vector_at(w, operand, offset, bp__layer_element_stride(plan, operand));
+            r->first[k] = bp__layer_vector_at(w, operand, offset, 0).at;
             if (plan->staged[k] && w->operand[operand]) {
                 r->copy[k] = copy + (size_t)(i * plan->leading) * plan->set.images->element;
             }
