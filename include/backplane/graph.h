@@ -170,7 +170,7 @@ typedef struct bp_onnx_choices {
  * Read are models of IR versions 1 to 14 with operators of opsets 7 to 28 of the standard domain, which the page
  * docs/reference/onnx.md lists. A node with another operator, or with an attribute, input or output that is not
  * supported, is refused, as a node is that would compute something else than the standard says (BP_E_UNSUPPORTED; the
- * message names node, operator and opset). Element types are those of the calls.
+ * message names node, operator and opset). The calls have the element types.
  *
  * Inputs and outputs have the order of the model. Their names are the model's, with '_' in place of characters
  * that a name of a graph does not have. Inputs that are initializers too are constants. All sizes of a graph are fixed:
