@@ -167,6 +167,7 @@ bp_status bp_graph_create(bp_graph **graph) {
 static void free_node(const bp__node *node) {
     bp__fields_free(node);
     bp__free(node->list);
+    bp__free(node->label);
 }
 
 void bp__graph_unref(bp_graph *graph) {
@@ -246,28 +247,57 @@ bp_status bp_graph_input(bp_graph *graph, const char *name, bp_dtype dtype, int 
     return BP_OK;
 }
 
-/* Stores where the elements of a constant are: in memory of the graph, or of the program. */
-static bp_status store_constant(bp_graph *graph, bp__graph_value *value, const DLTensor *tensor, bool borrow) {
+/* Describes the elements of a constant in memory of the graph. */
+static DLTensor own_tensor(const bp__graph_value *value) {
+    return (DLTensor){.data = value->block,
+                      .device = {kDLCPU, 0},
+                      .ndim = value->ndim,
+                      .dtype = bp_dtype_to_dlpack(value->dtype),
+                      .shape = value->shape};
+}
+
+/* Allocates what a constant needs: its strides, and memory of the graph for its elements unless they are borrowed. */
+static bp_status allocate_constant(bp__graph_value *value, bool borrow) {
     const size_t size = (size_t)value->ndim * sizeof *value->strides, bytes = (size_t)bp__value_bytes(value);
     value->strides = bp__alloc(size);
     value->block = borrow ? NULL : bp__alloc_aligned(bytes ? bytes : 1);
     if (!value->strides || !(borrow || value->block)) {
         return fail_graph(bytes);
     }
+    if (!borrow) {
+        const DLTensor own = own_tensor(value);
+        bp__tensor_strides(&own, value->strides);
+        value->data = value->block;
+    }
+    return BP_OK;
+}
+
+/* Stores where the elements of a constant are: in memory of the graph, or of the program. */
+static bp_status store_constant(bp_graph *graph, bp__graph_value *value, const DLTensor *tensor, bool borrow) {
+    BP__TRY(allocate_constant(value, borrow));
     if (borrow) {
         bp__tensor_strides(tensor, value->strides);
         value->data = bp__tensor_data(tensor);
         graph->borrows = true;
         return BP_OK;
     }
-    DLTensor copy = {.data = value->block,
-                     .device = {kDLCPU, 0},
-                     .ndim = value->ndim,
-                     .dtype = tensor->dtype,
-                     .shape = value->shape};
-    bp__tensor_strides(&copy, value->strides);
-    value->data = value->block;
+    DLTensor copy = own_tensor(value);
     return bp_tensor_copy(&copy, tensor);
+}
+
+bp_status bp__graph_constant_add(bp_graph *graph, const char *name, bp_dtype dtype, int ndim, const int64_t *shape,
+                                 bp_value *value) {
+    bp_value made;
+    BP__TRY(check_new(graph, name, value));
+    BP__TRY(bp__value_add(graph, BP__VALUE_CONSTANT, dtype, ndim, shape, &made));
+    bp_status status = allocate_constant(&graph->values[made], false);
+    if (status != BP_OK) {
+        bp__values_drop(graph, made);
+        return status;
+    }
+    BP__TRY(name_value(graph, made, name));
+    *value = made;
+    return BP_OK;
 }
 
 bp_status bp_graph_constant(bp_graph *graph, const char *name, const DLTensor *tensor, unsigned flags,

@@ -265,6 +265,10 @@ bp_status bp__node_add(bp__making *making, int operand_count, const bp_value *op
     bp_status status = bound ? add_whole(making, bound, operand_count, operands, output_count, outputs)
                              : bp__fail_memory(sizeof *bound, "a node");
     bp__free(bound);
+    if (status == BP_OK && graph->label) {
+        node->label = bp__strdup(graph->label);
+        status = node->label ? BP_OK : bp__fail_memory(strlen(graph->label), "a node");
+    }
     if (status != BP_OK) {
         const char *name = node->call->info.name;
         bp__values_drop(graph, values + 1);

@@ -23,6 +23,13 @@ static bp_status parameters_of(bp__onnx *r, int first, int count, bp__onnx_value
     return BP_OK;
 }
 
+/* The call has Relu of its output, and no other function. */
+static bool next_is_relu(const bp__onnx *r) {
+    bp__onnx_chain chain;
+    bp__onnx_chain_begin(r, &chain);
+    return bp__onnx_chain_is(r, &chain, "Relu") && bp__onnx_chain_activation(r, &chain);
+}
+
 bp_status bp__onnx_convert_batch_norm(bp__onnx *r, const bp__onnx_row *row) {
     bool training;
     double eps, momentum;
@@ -35,7 +42,8 @@ bp_status bp__onnx_convert_batch_norm(bp__onnx *r, const bp__onnx_row *row) {
         return bp__fail(BP_E_UNSUPPORTED, "it is in training; export the model for inference");
     }
     BP__TRY(parameters_of(r, 1, 4, operands + 1));
-    return bp__onnx_call_one(r, "batch_norm", 5, operands, &r->results[0], "eps=%a", eps);
+    return bp__onnx_call_one(r, "batch_norm", 5, operands, &r->results[0], "eps=%a, relu=%s", eps,
+                             next_is_relu(r) ? "true" : "false");
 }
 
 /* ---- Rows ---- */

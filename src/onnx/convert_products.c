@@ -20,9 +20,27 @@ static bp_status check_types(const bp__onnx *r) {
     return BP_OK;
 }
 
+/* Adds a linear layer, with the function that the next node has. */
+static bp_status add_linear(bp__onnx *r, bp__onnx_chain *chain, bp__onnx_value *const layer[3]) {
+    const char *kind = bp__onnx_chain_activation(r, chain);
+    return bp__onnx_call_one(r, "linear", 3, layer, &r->results[0], "activation=%s", kind ? kind : "copy");
+}
+
+/* A product with a known matrix, and a row that the next node adds to it, are a linear layer. */
 bp_status bp__onnx_convert_matmul(bp__onnx *r, const bp__onnx_row *row) {
+    bp__onnx_chain chain;
+    bp__onnx_value *a = r->inputs[0], *b = r->inputs[1], *layer[3] = {a};
     (void)row;
     BP__TRY(check_types(r));
+    bp__onnx_chain_begin(r, &chain);
+    const bool matrix = b->ndim == 2 && (b->tensor || b->data) && bp__onnx_count(b) > 0 && a->ndim >= 2;
+    if (matrix && a->shape[a->ndim - 1] == b->shape[0] && bp__onnx_is_float(a->dtype)) {
+        layer[2] = bp__onnx_chain_row(r, &chain, b->shape[1]);
+    }
+    if (layer[2]) {
+        BP__TRY(bp__onnx_permute(r, b, (int[]){1, 0}, &layer[1]));
+        return add_linear(r, &chain, layer);
+    }
     return bp__onnx_call_one(r, "matmul", 2, r->inputs, &r->results[0], " ");
 }
 
@@ -69,6 +87,7 @@ static bp_status scaled(bp__onnx *r, bp__onnx_value *x, double factor, bp__onnx_
 bp_status bp__onnx_convert_gemm(bp__onnx *r, const bp__onnx_row *row) {
     bool turns_a, turns_b;
     double alpha, beta;
+    bp__onnx_chain chain;
     bp__onnx_value *a = r->inputs[0], *b = r->inputs[1], *c = bp__onnx_input(r, 2), *product;
     (void)row;
     BP__TRY(bp__onnx_attribute_flag(r, "transA", false, &turns_a));
@@ -86,7 +105,8 @@ bp_status bp__onnx_convert_gemm(bp__onnx *r, const bp__onnx_row *row) {
         bp__onnx_value *layer[3] = {a};
         BP__TRY(turned(r, weight, !turns_b, &layer[1]));
         BP__TRY(bp__onnx_reshape(r, c, 1, (int64_t[]){-1}, &layer[2]));
-        return bp__onnx_call_one(r, "linear", 3, layer, &r->results[0], " ");
+        bp__onnx_chain_begin(r, &chain);
+        return add_linear(r, &chain, layer);
     }
     BP__TRY(bp__onnx_call_one(r, "matmul", 2, ((bp__onnx_value *[]){a, b}), &product, " "));
     BP__TRY(scaled(r, product, alpha, &r->results[0]));

@@ -1,6 +1,8 @@
 /* convert_windows.c - adds convolutions and pooling: operators whose windows move over one, two or three dimensions. */
 #include "onnx/read.h"
 
+#include "base/number.h"
+
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -108,16 +110,28 @@ static bp_status add_conv(bp__onnx *r, const window *w, int64_t groups, int oper
         bp__onnx_list_of(w->ndim, w->before, &before), bp__onnx_list_of(w->ndim, w->after, &after), more);
 }
 
+enum { MORE = 256 };
+
+/* Writes the field of a function of the output that the next node has. Returns the buffer. */
+static const char *activation_field(bp__onnx *r, char more[MORE]) {
+    bp__onnx_chain chain;
+    bp__onnx_chain_begin(r, &chain);
+    const char *kind = bp__onnx_chain_activation(r, &chain);
+    bp__format(more, MORE, "%s%s", kind ? ", activation=" : "", kind ? kind : "");
+    return more;
+}
+
 bp_status bp__onnx_convert_conv(bp__onnx *r, const bp__onnx_row *row) {
     window w;
     int64_t groups;
+    char more[MORE];
     (void)row;
     BP__TRY(read_window(r, r->inputs[1], &w));
     BP__TRY(bp__onnx_attribute_int(r, "group", 1, &groups));
     if (w.automatic == SAME_UPPER || w.automatic == SAME_LOWER) {
         pad_same(&w, r->inputs[0]->shape + 2);
     }
-    return add_conv(r, &w, groups, r->input_count, r->inputs, "", &r->results[0]);
+    return add_conv(r, &w, groups, r->input_count, r->inputs, activation_field(r, more), &r->results[0]);
 }
 
 /* Finds the padding of a transposed convolution from the sizes that the output must have. */
@@ -149,14 +163,15 @@ static bp_status pad_outputs(bp__onnx *r, window *w, const int64_t *extra) {
 bp_status bp__onnx_convert_conv_transpose(bp__onnx *r, const bp__onnx_row *row) {
     window w;
     int64_t groups, extra[NDIM];
-    char more[192];
+    char more[MORE], function[MORE];
     bp__onnx_list list;
     (void)row;
     BP__TRY(read_window(r, r->inputs[1], &w));
     BP__TRY(bp__onnx_attribute_int(r, "group", 1, &groups));
     BP__TRY(read_sizes(r, "output_padding", w.ndim, 0, 0, extra));
     BP__TRY(pad_outputs(r, &w, extra));
-    snprintf(more, sizeof more, ", transposed=true, output_padding=%s", bp__onnx_list_of(w.ndim, extra, &list));
+    bp__format(more, sizeof more, ", transposed=true, output_padding=%s%s", bp__onnx_list_of(w.ndim, extra, &list),
+               activation_field(r, function));
     return add_conv(r, &w, groups, r->input_count, r->inputs, more, &r->results[0]);
 }
 

@@ -106,11 +106,13 @@ static bp_status fold(bp__onnx *r, const bp__onnx_row *row, bool *done) {
     bp__onnx_value **const inputs = r->inputs;
     bp__onnx_value **copies = bp__onnx_new(r->memory, (size_t)r->input_count, sizeof *copies);
     BP__TRY(copies ? copy_inputs(r, copies) : BP_E_NO_MEMORY);
-    BP__TRY(bp_graph_create(&r->graph));
+    bp_graph *own;
+    BP__TRY(bp_graph_create(&own));
+    r->graph = own;
     r->inputs = copies;
     r->folds = true;
     bp_status status = compute(r, row, done);
-    bp_graph_release(r->graph);
+    bp_graph_release(own);
     r->graph = graph;
     r->inputs = inputs;
     r->folds = false;

@@ -123,7 +123,7 @@ static bp_status add_input(bp__onnx *r, const bp__onnx_port *port) {
     }
     BP__TRY(find_shape(r, port, shape));
     bp__onnx_value *value = bp__onnx_new_value(r, dtype, port->ndim, shape);
-    bp_status status = value ? bp__onnx_graph_name(r, port->name, &name) : BP_E_NO_MEMORY;
+    bp_status status = value ? bp__onnx_graph_name(r, port->name, &r->graph->names, &name) : BP_E_NO_MEMORY;
     if (status == BP_OK) {
         value->name = port->name;
         status = bp_graph_input(r->graph, bp__text_get(&name), dtype, port->ndim, shape, &value->value);

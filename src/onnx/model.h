@@ -13,6 +13,7 @@
 
 typedef struct bp__onnx_memory {
     struct bp__onnx_block *blocks;
+    bool failed; /* an allocation failed, and what needed it goes on with another error */
 } bp__onnx_memory;
 
 /* Allocates zeroed memory of `count` elements. NULL, with an error: out of memory. */

@@ -2,6 +2,7 @@
 #include "onnx/read.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 /* ---- Names ---- */
 
@@ -14,6 +15,7 @@ void bp__onnx_scope_end(bp__onnx *r, bp__onnx_scope *scope) {
     r->scope = scope->outer;
     bp__free(scope->names.list);
     bp__free(scope->values);
+    bp__onnx_uses_free(&scope->uses);
 }
 
 static bp__onnx_value *find_in(const bp__onnx_scope *scope, bp__bytes name) {
@@ -122,11 +124,16 @@ static bp_status define_results(bp__onnx *r) {
     return BP_OK;
 }
 
-static bp_status convert_node(bp__onnx *r) {
+/* `through` is the number of the input, from 1 on, that is the result of a node that was computed before; or 0. */
+static bp_status convert_node(bp__onnx *r, int through) {
     const bp__onnx_row *row;
     bool done = false;
     BP__TRY(find_row(r, &row));
     BP__TRY(find_inputs(r));
+    if (through > 0) {
+        r->results[0] = r->inputs[through - 1];
+        return define_results(r);
+    }
     BP__TRY(check_inputs(r, row));
     if (row->convert != bp__onnx_convert_if) { /* its graphs read values that are not its inputs */
         BP__TRY(bp__onnx_fold(r, row, &done));
@@ -139,12 +146,27 @@ static bp_status convert_node(bp__onnx *r) {
     return define_results(r);
 }
 
+/* Writes what explanations call a node: its operator, and its name or the name of its first output. Returns the buffer.
+ */
+typedef struct bp__onnx_label {
+    char text[2 * BP__SHOWN_SIZE + 8];
+} bp__onnx_label;
+static const char *label_of(const bp__onnx_node *node, bp__onnx_label *label) {
+    bp__shown_text operation, name;
+    const bool named = !bp__bytes_empty(node->name) || node->output_count == 0;
+    snprintf(label->text, sizeof label->text, "%s %s", bp__bytes_show(node->operation, &operation),
+             bp__bytes_show(named ? node->name : node->outputs[0], &name));
+    return label->text;
+}
+
 /* Adds a node. Graphs in attributes are added by the node that has them, so what is about the node is kept. */
-static bp_status add_node(bp__onnx *r, bp__onnx_node *node) {
+static bp_status add_node(bp__onnx *r, bp__onnx_node *node, int through) {
     const bp__onnx outer = *r;
     const int number = r->nodes++;
+    bp__onnx_label label;
     r->node = node;
-    bp_status status = bp__interrupted() ? bp__fail_cancelled("reading an ONNX model") : convert_node(r);
+    r->graph->label = label_of(node, &label);
+    bp_status status = bp__interrupted() ? bp__fail_cancelled("reading an ONNX model") : convert_node(r, through);
     if (status != BP_OK) {
         bp__shown_text name, operation;
         bp__fail(status, "node %d%s%s%s (%s of opset %" PRId64 "): %s", number, bp__bytes_empty(node->name) ? "" : " '",
@@ -152,6 +174,7 @@ static bp_status add_node(bp__onnx *r, bp__onnx_node *node) {
                  bp__bytes_show(node->operation, &operation), r->model->opset, bp_last_error());
     }
     r->node = outer.node;
+    r->graph->label = NULL; /* If adds no nodes behind its branch */
     r->inputs = outer.inputs;
     r->input_count = outer.input_count;
     r->results = outer.results;
@@ -192,8 +215,10 @@ bp_status bp__onnx_add_graph(bp__onnx *r, const bp__onnx_graph *graph, bp__onnx_
     bp__shown_text shown;
     BP__TRY(add_initializers(r, graph));
     BP__TRY(r->scope->outer ? check_no_inputs(graph) : bp__onnx_add_inputs(r, graph));
+    bp__onnx_uses *uses = &r->scope->uses;
+    BP__TRY(bp__onnx_uses_count(r, uses, graph));
     for (int i = 0; i < graph->node_count; i++) {
-        BP__TRY(add_node(r, &graph->nodes[i]));
+        BP__TRY(add_node(r, &graph->nodes[i], uses->through[i]));
     }
     for (int i = 0; i < graph->output_count; i++) {
         outputs[i] = bp__onnx_find(r, graph->outputs[i].name);

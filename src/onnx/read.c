@@ -29,22 +29,21 @@ static bp_status check_choices(const bp_onnx_choices *choices) {
     return BP_OK;
 }
 
+static bp_status add_output(bp__onnx *r, bp__bytes given, bp__onnx_value *output) {
+    bp__text name = {0};
+    bp_value number;
+    bp_status status = bp__onnx_in_graph(r, output, &number);
+    status = status == BP_OK ? bp__onnx_graph_name(r, given, &r->graph->output_names, &name) : status;
+    status = status == BP_OK ? bp_graph_output(r->graph, bp__text_get(&name), number) : status;
+    bp__text_free(&name);
+    return status;
+}
+
 /* Adds the outputs; two of them may be one value. */
 static bp_status add_outputs(bp__onnx *r, bp__onnx_value *const *outputs) {
     const bp__onnx_graph *graph = r->model->graph;
     for (int i = 0; i < graph->output_count; i++) {
-        bp__text name = {0}, own = {0};
-        bp_value number;
-        bp_status status = bp__onnx_in_graph(r, outputs[i], &number);
-        status = status == BP_OK ? bp__onnx_graph_name(r, graph->outputs[i].name, &own) : status;
-        bp__text_addf(&name, "%s", bp__text_get(&own));
-        if (status == BP_OK && bp__names_find(&r->graph->output_names, bp__text_get(&name), name.length)) {
-            bp__text_addf(&name, "_%d", ++r->constants);
-        }
-        status = status == BP_OK ? bp_graph_output(r->graph, bp__text_get(&name), number) : status;
-        bp__text_free(&name);
-        bp__text_free(&own);
-        BP__TRY(status);
+        BP__TRY(add_output(r, graph->outputs[i].name, outputs[i]));
     }
     return BP_OK;
 }
@@ -77,6 +76,7 @@ bp_status bp__onnx_read(bp_graph **graph, size_t size, const void *bytes, const 
     status = status == BP_OK ? bp_graph_create(&r.graph) : status;
     status = status == BP_OK ? build(&r) : status;
     bp__onnx_drop(&memory);
+    status = memory.failed ? bp__fail_memory(size, "an ONNX model") : status;
     if (status != BP_OK) {
         bp_graph_release(r.graph);
         return status;

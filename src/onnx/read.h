@@ -19,12 +19,26 @@ typedef struct bp__onnx_value {
     bp__bytes name;                /* of an initializer or input */
 } bp__onnx_value;
 
+/* How often a name is read in a graph, and by which node; -1: by none that could be left out. */
+typedef struct bp__onnx_use {
+    int count, node;
+} bp__onnx_use;
+
+typedef struct bp__onnx_uses {
+    const bp__onnx_graph *graph;
+    bp__names names;
+    bp__onnx_use *list; /* by number - 1 */
+    int count, capacity;
+    int *through; /* of each node: the number of the input, from 1 on, that is its result; 0: it is added */
+} bp__onnx_uses;
+
 /* Names of values. A graph in an attribute sees the names of the graphs around it. */
 typedef struct bp__onnx_scope {
     struct bp__onnx_scope *outer;
     bp__names names;
     bp__onnx_value **values; /* by number - 1 */
     int count, capacity;
+    bp__onnx_uses uses; /* in the graph of this scope */
 } bp__onnx_scope;
 
 /* What reads a model. */
@@ -88,6 +102,23 @@ bp_status bp__onnx_check_choices(const bp__onnx *r);
 bp_status bp__onnx_read(bp_graph **graph, size_t size, const void *bytes, const char *folder,
                         const bp_onnx_choices *choices);
 
+/* ---- Nodes that are computed with the one before them (fuse.c) ---- */
+
+bp_status bp__onnx_uses_count(bp__onnx *r, bp__onnx_uses *uses, const bp__onnx_graph *graph);
+void bp__onnx_uses_free(const bp__onnx_uses *uses);
+
+/* The nodes behind the one that is being added, as far as its call computes them. */
+typedef struct bp__onnx_chain {
+    bp__bytes last; /* the name of what is computed */
+} bp__onnx_chain;
+void bp__onnx_chain_begin(const bp__onnx *r, bp__onnx_chain *chain);
+/* Returns whether the next node is of an operator. */
+bool bp__onnx_chain_is(const bp__onnx *r, const bp__onnx_chain *chain, const char *operation);
+/* Returns the function of the next node, which is left out then; NULL if it is none that calls have as `activation`. */
+const char *bp__onnx_chain_activation(const bp__onnx *r, bp__onnx_chain *chain);
+/* Returns the known row of `size` elements that the next node adds, which is left out then; or NULL. */
+bp__onnx_value *bp__onnx_chain_row(const bp__onnx *r, bp__onnx_chain *chain, int64_t size);
+
 /* ---- Known nodes (fold.c) ---- */
 
 /* Computes the node if all that it reads is known and small. *done: it was. */
@@ -106,8 +137,8 @@ bp_status bp__onnx_counted(bp__onnx *r, bp_dtype dtype, int64_t count, int64_t f
                            bp__onnx_value **value);
 /* Returns the value's number in the graph, to which it is added as a constant if it is not there. */
 bp_status bp__onnx_in_graph(bp__onnx *r, bp__onnx_value *value, bp_value *number);
-/* Makes a name of the graph of a name of the file, different from names of other inputs and constants. */
-bp_status bp__onnx_graph_name(bp__onnx *r, bp__bytes name, bp__text *made);
+/* Makes a name of the graph of a name of the file, different from names that are taken. */
+bp_status bp__onnx_graph_name(bp__onnx *r, bp__bytes name, const bp__names *taken, bp__text *made);
 /* Reads the elements of a small initializer. Afterwards `data` is NULL if the value is not known, or large. */
 bp_status bp__onnx_load(bp__onnx *r, bp__onnx_value *value);
 /* The same for an initializer of any size. */
@@ -196,14 +227,17 @@ bp_status bp__onnx_lift(bp__onnx *r, bp__onnx_value *x, int ndim, bp__onnx_value
     X(attention)                                                                                                       \
     X(average_pool)                                                                                                    \
     X(batch_norm)                                                                                                      \
-    X(binary) X(bit_shift) X(call) X(cast) X(cast_like) X(celu) X(clip) X(concat) X(constant) X(constant_of_shape)     \
-        X(conv) X(conv_transpose) X(cumsum) X(depth_to_space) X(dequantize) X(divide) X(dropout) X(einsum) X(expand)   \
-            X(eye_like) X(flatten) X(gather) X(gather_elements) X(gather_nd) X(gelu) X(gemm) X(global_pool)            \
-                X(group_norm) X(hard_sigmoid) X(identity) X(if) X(instance_norm) X(isinf) X(layer_norm) X(lp_norm)     \
-                    X(lrn) X(matmul) X(max_pool) X(mod) X(mvn) X(one_hot) X(pad) X(pow) X(prelu) X(quantize) X(range)  \
-                        X(reduce) X(reshape) X(resize) X(rms_norm) X(rnn) X(selu) X(shape) X(shrink) X(size) X(slice)  \
-                            X(softmax) X(space_to_depth) X(split) X(squeeze) X(swish) X(tile) X(transpose) X(trilu)    \
-                                X(unary) X(unsqueeze) X(variadic) X(where)
+    X(binary)                                                                                                          \
+    X(bit_shift)                                                                                                       \
+    X(call)                                                                                                            \
+    X(cast) X(cast_like) X(celu) X(clip) X(concat) X(constant) X(constant_of_shape) X(conv) X(conv_transpose)          \
+        X(cumsum) X(depth_to_space) X(dequantize) X(divide) X(dropout) X(einsum) X(expand) X(eye_like) X(flatten)      \
+            X(gather) X(gather_elements) X(gather_nd) X(gelu) X(gemm) X(global_pool) X(group_norm) X(hard_sigmoid)     \
+                X(identity) X(if) X(instance_norm) X(isinf) X(layer_norm) X(lp_norm) X(lrn) X(matmul) X(max_pool)      \
+                    X(mod) X(mvn) X(one_hot) X(pad) X(pow) X(prelu) X(quantize) X(range) X(reduce) X(reshape)          \
+                        X(resize) X(rms_norm) X(rnn) X(selu) X(shape) X(shrink) X(size) X(slice) X(softmax)            \
+                            X(space_to_depth) X(split) X(squeeze) X(swish) X(tile) X(transpose) X(trilu) X(unary)      \
+                                X(unsqueeze) X(variadic) X(where)
 #define BP__ONNX_DECLARE(name) bp_status bp__onnx_convert_##name(bp__onnx *r, const bp__onnx_row *row);
 BP__ONNX_CONVERTS(BP__ONNX_DECLARE)
 #undef BP__ONNX_DECLARE

@@ -43,7 +43,7 @@ bp_status bp__onnx_known(bp__onnx *r, bp_dtype dtype, int ndim, const int64_t *s
     return BP_OK;
 }
 
-/* Converts one element. */
+/* Converts one element. Errors: BP_E_DTYPE, BP_E_NO_MEMORY. */
 static bp_status convert_one(void *to, bp_dtype to_type, const void *from, bp_dtype from_type) {
     const DLDevice host = {kDLCPU, 0};
     DLTensor source = {.data = (void *)(uintptr_t)from, .device = host, .dtype = bp_dtype_to_dlpack(from_type)};
@@ -132,24 +132,34 @@ bp_status bp__onnx_number(bp__onnx *r, int input, const char *name, int64_t *num
 }
 
 bool bp__onnx_real_known(bp__onnx *r, bp__onnx_value *value, double *number) {
-    return value && bp__onnx_count(value) == 1 && bp__onnx_load(r, value) == BP_OK && value->data &&
-           convert_one(number, BP_F64, value->data, value->dtype) == BP_OK;
+    if (!value || bp__onnx_count(value) != 1) {
+        return false;
+    }
+    bp_status status = bp__onnx_load(r, value);
+    status = status == BP_OK && value->data ? convert_one(number, BP_F64, value->data, value->dtype) : status;
+    r->memory->failed |= status == BP_E_NO_MEMORY;
+    return status == BP_OK && value->data;
 }
 
 /* ---- Constants of the graph ---- */
 
-bp_status bp__onnx_graph_name(bp__onnx *r, bp__bytes name, bp__text *made) {
-    bp__text own = {0};
+/* Writes a name of the file with the characters that names of a graph have. */
+static void plain_name(bp__bytes name, bp__text *own) {
     for (const unsigned char *at = name.at; at < name.end; at++) {
         const unsigned char c = *at;
         const bool letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
         const bool other = (c >= '0' && c <= '9') || c == '.';
-        bp__text_add(&own, at == name.at && other ? "_" : "");
-        bp__text_add_n(&own, letter || other ? (const char *)at : "_", 1);
+        bp__text_add(own, at == name.at && other ? "_" : "");
+        bp__text_add_n(own, letter || other ? (const char *)at : "_", 1);
     }
-    bp__text_add(&own, own.length ? "" : "c");
-    bp__text_addf(made, "%s", bp__text_get(&own));
-    while (!made->failed && bp__value_named(r->graph, bp__text_get(made), made->length)) {
+    bp__text_add(own, own->length ? "" : "c");
+}
+
+bp_status bp__onnx_graph_name(bp__onnx *r, bp__bytes name, const bp__names *taken, bp__text *made) {
+    bp__text own = {0};
+    plain_name(name, &own);
+    bp__text_add(made, bp__text_get(&own));
+    while (!made->failed && !own.failed && bp__names_find(taken, bp__text_get(made), made->length)) {
         bp__text_free(made);
         bp__text_addf(made, "%s_%d", bp__text_get(&own), ++r->constants);
     }
@@ -165,7 +175,7 @@ static bp_status add_constant(bp__onnx *r, bp__onnx_value *value, void *data) {
                              .ndim = value->ndim,
                              .dtype = bp_dtype_to_dlpack(value->dtype),
                              .shape = (int64_t *)(uintptr_t)value->shape};
-    bp_status status = bp__onnx_graph_name(r, value->name, &name);
+    bp_status status = bp__onnx_graph_name(r, value->name, &r->graph->names, &name);
     status = status == BP_OK ? bp_graph_constant(r->graph, bp__text_get(&name), &tensor, r->folds ? BP_GRAPH_BORROW : 0,
                                                  &value->value)
                              : status;
@@ -173,19 +183,21 @@ static bp_status add_constant(bp__onnx *r, bp__onnx_value *value, void *data) {
     return status;
 }
 
-/* Adds a large initializer, whose elements are in memory twice for as long as this takes. */
+/* Adds a large initializer: its elements are read into memory of the graph. */
 static bp_status add_initializer(bp__onnx *r, bp__onnx_value *value) {
-    void *data = bp__alloc_aligned((size_t)value->tensor->bytes + 1);
-    if (!data) {
-        return bp__fail_memory((size_t)value->tensor->bytes, "an ONNX model");
-    }
-    bp_status status = bp__onnx_elements(value->tensor, r->folder, data);
-    status = status == BP_OK ? add_constant(r, value, data) : status;
-    bp__free_aligned(data);
-    if (status == BP_OK) {
-        value->data = bp__value_at(r->graph, value->value)->data;
-    }
-    return status;
+    bp__text name = {0};
+    bp_value number = 0;
+    bp_status status = bp__onnx_graph_name(r, value->name, &r->graph->names, &name);
+    status = status == BP_OK ? bp__graph_constant_add(r->graph, bp__text_get(&name), value->dtype, value->ndim,
+                                                      value->shape, &number)
+                             : status;
+    bp__text_free(&name);
+    BP__TRY(status);
+    char *data = bp__value_at(r->graph, number)->data;
+    BP__TRY(bp__onnx_elements(value->tensor, r->folder, data));
+    value->value = number;
+    value->data = data;
+    return BP_OK;
 }
 
 bp_status bp__onnx_in_graph(bp__onnx *r, bp__onnx_value *value, bp_value *number) {

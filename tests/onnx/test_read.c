@@ -325,6 +325,71 @@ static void test_huge(void **state) {
     refuse(17, BP_E_UNSUPPORTED, "numbers; the limit is");
 }
 
+/* ---- Nodes that are computed with the one before them ---- */
+
+/* Makes a model of a product, what follows it, and an output of it. */
+static void begin_layer(void) {
+    static const float w[6] = {1, 2, 3, 4, 5, 6}, b[2] = {1, 2};
+    graph.size = 0;
+    put_port(&graph, 11, "x", SHAPE(2, 3));
+    put_port(&graph, 12, "y", SHAPE(2, 2));
+    put_tensor(&graph, 5, "w", 1, SHAPE(3, 2), sizeof w, w);
+    put_tensor(&graph, 5, "b", 1, SHAPE(2), sizeof b, b);
+    put_node(&graph, "MatMul", NAMES("x", "w"), NAMES("p"));
+    put_node(&graph, "Add", NAMES("b", "p"), NAMES("s"));
+    put_node(&graph, "Relu", NAMES("s"), NAMES("y"));
+}
+
+/* Checks which calls the model has. */
+static void check_calls(const char *const *wanted, const char *const *absent) {
+    char *text;
+    make_model(&model, 17, &graph);
+    bp_graph *made = read_model(NULL);
+    assert_int_equal(bp_graph_text(made, &text), BP_OK);
+    for (int i = 0; wanted[i]; i++) {
+        if (!strstr(text, wanted[i])) {
+            fail_msg("no %s in %s", wanted[i], text);
+        }
+    }
+    for (int i = 0; absent[i]; i++) {
+        if (strstr(text, absent[i])) {
+            fail_msg("%s in %s", absent[i], text);
+        }
+    }
+    bp_graph_text_release(text);
+    bp_graph_release(made);
+}
+
+static void test_layers(void **state) {
+    static message then;
+    static const unsigned char yes = 1;
+    (void)state;
+    begin_layer();
+    check_calls(NAMES("linear(input=x, weight=v", "bias=b, activation=relu"), NAMES("matmul", "binary", "unary"));
+    begin_layer(); /* the sum is an output too */
+    put_port(&graph, 12, "s", SHAPE(2, 2));
+    check_calls(NAMES("linear(", "unary("), NAMES("activation"));
+    begin_layer(); /* another node reads the product */
+    put_node(&graph, "Relu", NAMES("p"), NAMES("z"));
+    put_port(&graph, 12, "z", SHAPE(2, 2));
+    check_calls(NAMES("matmul(", "binary(", "unary("), NAMES("linear"));
+    begin_layer(); /* a branch reads the sum */
+    put_tensor(&graph, 5, "yes", 9, SHAPE(1), 1, &yes);
+    then.size = 0;
+    put_node(&then, "Neg", NAMES("s"), NAMES("t"));
+    put_port(&then, 12, "t", SHAPE(2, 2));
+    begin_node(&node, "If", NAMES("yes"), NAMES("z"));
+    put_graph_attribute(&node, "then_branch", &then);
+    put_message(&graph, 1, &node);
+    put_port(&graph, 12, "z", SHAPE(2, 2));
+    check_calls(NAMES("linear(", "kind=relu", "kind=negative"), NAMES("activation"));
+    begin_layer(); /* what is added is the product itself, twice */
+    put_node(&graph, "MatMul", NAMES("x", "w"), NAMES("q"));
+    put_node(&graph, "Add", NAMES("q", "q"), NAMES("z"));
+    put_port(&graph, 12, "z", SHAPE(2, 2));
+    check_calls(NAMES("linear(", "matmul(", "binary("), NAMES("bias=v"));
+}
+
 /* Names of the file that are no names of a graph are changed, and stay different. */
 static void test_graph_names(void **state) {
     (void)state;
@@ -344,6 +409,10 @@ static void test_graph_names(void **state) {
     assert_string_equal(port.name, "a_b_1");
     assert_true(bp_graph_input_at(made, 2, &port));
     assert_string_equal(port.name, "_1");
+    assert_true(bp_graph_output_at(made, 0, &port));
+    assert_string_equal(port.name, "a_b"); /* outputs have names of their own */
+    assert_true(bp_graph_output_at(made, 1, &port));
+    assert_string_equal(port.name, "a_b_2");
     assert_true(bp_graph_output_at(made, 2, &port));
     assert_int_equal(port.value, 1);
     bp_graph_release(made);
@@ -351,9 +420,9 @@ static void test_graph_names(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sample), cmocka_unit_test(test_damaged),    cmocka_unit_test(test_choices),
-        cmocka_unit_test(test_value),  cmocka_unit_test(test_arguments),  cmocka_unit_test(test_versions),
-        cmocka_unit_test(test_names),  cmocka_unit_test(test_operators),  cmocka_unit_test(test_branches),
-        cmocka_unit_test(test_huge),   cmocka_unit_test(test_graph_names)};
+        cmocka_unit_test(test_sample), cmocka_unit_test(test_damaged),     cmocka_unit_test(test_choices),
+        cmocka_unit_test(test_value),  cmocka_unit_test(test_arguments),   cmocka_unit_test(test_versions),
+        cmocka_unit_test(test_names),  cmocka_unit_test(test_operators),   cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_huge),   cmocka_unit_test(test_graph_names), cmocka_unit_test(test_layers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
