@@ -9,7 +9,7 @@
 from typing import TYPE_CHECKING
 
 from . import _environment  # first: the library reads it when it is used  # noqa: F401
-from . import __config__, backends, cpu, cuda, elementwise, fft, linalg, nn, opencl, reduce, utils, version
+from . import __config__, backends, compiler, cpu, cuda, elementwise, fft, linalg, nn, opencl, reduce, utils, version
 from ._config import Backend, Library, backend_status, backends_status, libraries, show_config
 from ._core import BadTypeError, BadValueError, Error, Options, Setting, Tensor, UnknownNameError, Warning
 from ._core import version as __version__
@@ -89,6 +89,7 @@ from ._torch_names import (
     uninstall_as_torch,
 )
 from .backends._module import close as _close
+from .compiler import compile
 from .linalg import cholesky_inverse, cholesky_solve
 
 if TYPE_CHECKING:  # with the overloads that follow from their signatures
@@ -98,7 +99,7 @@ else:
     from ._einsum import einsum
     from ._products import bmm, dot, gemm, matmul, mm, mv
 
-# Not bool, float and int, which hide Python's own.
+# Not bool, compile, float and int, which hide Python's own.
 __all__ = [
     "Backend",
     "BadTypeError",
@@ -131,6 +132,7 @@ __all__ = [
     "cfloat",
     "cholesky_inverse",
     "cholesky_solve",
+    "compiler",
     "complex128",
     "complex64",
     "cpu",

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, Tuple
 from . import _core
 from ._errors import bad_type
 from ._products import _is_numpy, _is_torch
+from ._traced import Traced, unite_traced
 
 
 def is_literal(array: Any) -> bool:
@@ -63,6 +64,8 @@ def type_of(array: Any) -> str:
     """Returns the library's name of the element type of an array that is neither NumPy's nor torch's; "" if it has none."""
     if isinstance(array, _core.Tensor):
         return array.dtype
+    if isinstance(array, Traced):
+        return array.kind
     try:
         return _FORMATS.get(memoryview(array).format.lstrip("@="), "")
     except TypeError:  # no buffer
@@ -88,6 +91,8 @@ def widen_any(array: Any) -> Any:
     """As widen(); tensors of this package and arrays without a library of their own become float64 too."""
     if _is_whole(array):
         return array.astype(float)
+    if isinstance(array, Traced):
+        return array.as_float() if array.kind in WHOLE else array
     own = not _is_numpy(array) and not _is_torch(array) and not hasattr(array, "astype") and type_of(array) in _CONVERTED
     return _core.elementwise("unary", "copy", (array,), 0, "f64", None, None, False) if own else array
 
@@ -139,6 +144,8 @@ def unite(arrays: Tuple[Any, ...], whole_is_float: bool = False) -> Tuple[Any, .
     array's library.
     """
     numpy = sys.modules.get("numpy")
+    if any(isinstance(one, Traced) for one in arrays):
+        return unite_traced(arrays, whole_is_float)
     if numpy is None or not all(map(_is_numpy, arrays)):
         return tuple(map(widen, arrays)) if whole_is_float else arrays
     if any(isinstance(one, numpy.ma.MaskedArray) for one in arrays):

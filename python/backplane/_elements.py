@@ -13,6 +13,7 @@ from ._errors import bad_type, bad_value, failure
 from ._help import complete
 from ._products import _EXPLAINERS, _is_numpy, _is_torch, _like
 from ._quick import quick
+from ._traced import follows_numpy
 
 if TYPE_CHECKING:
     from ._types import SettingsArgument
@@ -99,9 +100,10 @@ def _meet(scalar: Any, array: Any, divides: bool) -> Tuple[Any, Any]:
     if _is_torch(array):
         torch = sys.modules["torch"]
         return torch.as_tensor(scalar, dtype=torch.result_type(array, scalar)), array
-    if _is_numpy(array):
+    if _is_numpy(array) or follows_numpy(array):
         numpy = sys.modules["numpy"]
-        return numpy.asarray(scalar, dtype=numpy.result_type(array, scalar)), array
+        like = array if _is_numpy(array) else numpy.empty((1,) * len(array.shape), array.dtype)
+        return numpy.asarray(scalar, dtype=numpy.result_type(like, scalar)), array
     return _meet_other(scalar, array, divides)
 
 
@@ -110,7 +112,7 @@ def _scalar_next_to(x: Any, array: Any) -> Any:
     if is_literal(array):
         return None
     number = _number(x)
-    return number if number is not None or _is_numpy(array) else _number_of_numpy(x)
+    return number if number is not None or _is_numpy(array) or follows_numpy(array) else _number_of_numpy(x)
 
 
 def pair(kind: str, x1: Any, x2: Any) -> Tuple[Any, ...]:

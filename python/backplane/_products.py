@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from . import _core
 from ._errors import bad_type, bad_value
@@ -220,6 +220,12 @@ def explain(function: Callable[..., Any], /, *arguments: Any, **names: Any) -> E
         explainer = _EXPLAINERS.get(function)
     except TypeError:  # it has no hash
         explainer = None
+    of_compiled = getattr(function, "explain", None) if explainer is None else None
+    if of_compiled is not None:
+        found: List[Explanation] = of_compiled(*arguments, **names)
+        if not found:
+            raise bad_value("explain: the call has no graph, as none of its arguments is an array")
+        return found[0]
     if explainer is None:
         raise bad_type(
             "explain: expects backplane.einsum, backplane.matmul or backplane.gemm, or a function of backplane.fft or "

@@ -127,7 +127,7 @@ _NAMES = (
     "get_deterministic_debug_mode get_num_threads set_num_threads get_num_interop_threads set_num_interop_threads "
     "manual_seed initial_seed empty zeros ones full rand randn mm bmm mv dot version cpu no_grad enable_grad inference_mode "
     "set_grad_enabled is_grad_enabled is_inference_mode_enabled dtype float16 half bfloat16 float32 float float64 double "
-    "complex64 cfloat complex128 cdouble int8 int16 short int32 int int64 long uint8 uint16 uint32 uint64 bool"
+    "compile compiler complex64 cfloat complex128 cdouble int8 int16 short int32 int int64 long uint8 uint16 uint32 uint64 bool"
 ).split()
 
 
@@ -178,7 +178,7 @@ def install_as_torch() -> None:
     places = {"torch": made, "torch.__config__": package.__dict__["__config__"]}
     for name, module in list(sys.modules.items()):
         head, _, rest = name.partition(".")
-        if head == package.__name__ and rest.partition(".")[0] in ("backends", "cuda", "nn", "utils", "linalg", "fft", "cpu", "version"):
+        if head == package.__name__ and rest.partition(".")[0] in ("backends", "cuda", "nn", "utils", "linalg", "fft", "cpu", "version", "compiler"):
             if not any(part.startswith("_") for part in rest.split(".")):
                 places[f"torch.{rest}"] = module
     # Modules of their own in PyTorch: the launcher's package, and settings that are objects here.

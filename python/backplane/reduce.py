@@ -38,7 +38,7 @@ def _as_input(name: str, x: Any) -> Any:
     (x,) = with_numpy(name, (x,))
     if name in ("mean", "var", "std"):
         return widen(x)
-    kind = str(getattr(x, "dtype", "")) if hasattr(x, "astype") else ""
+    kind = str(getattr(x, "dtype", "")).rpartition(".")[2] if hasattr(x, "astype") else ""
     if name in ("any", "all"):
         return x.astype("bool") if kind in ("int8", "int16", "uint8", "uint16", "uint32", "uint64") else x
     return x.astype("int64") if name in ("sum", "prod") and kind in ("bool", "int8", "int16", "uint8", "uint16", "uint32") else x

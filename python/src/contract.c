@@ -1,6 +1,7 @@
 /* contract.c - runs einsum for Python: reads the arrays in place, allocates the result, and calls the library without
  * the interpreter's lock. Most contractions are small, so the most frequent form has a separate function. */
 #include "core.h"
+#include "record.h"
 
 /* One call, from its arguments to its result. */
 typedef struct contraction {
@@ -81,6 +82,7 @@ static bool begin_contraction(contraction *of, PyObject *module, PyObject *expre
 
 /* Arguments: expression or None, operands, out, settings, search parameters or None, whether to explain. */
 PyObject *core_einsum(PyObject *module, PyObject *values) {
+    CORE_RECORDED(module, "einsum", values, NULL);
     contraction of;
     core_call *call = &of.call;
     PyObject *expression, *arrays, *out, *settings, *words, *result = NULL;

@@ -135,6 +135,7 @@ typedef struct core_state {
         *convert; /* function of the package that converts a Tensor to the type of the inputs; NULL before it is set */
     PyObject
         *convert_factors; /* function of the package that runs matmul with converted factors; NULL before it is set */
+    PyObject *recorder;   /* function of the package that records calls while a function is traced; otherwise NULL */
     PyObject *word_out, *word_settings, *word_axis, *word_keepdims; /* names of arguments, interned */
     core_numpy numpy;
     core_exchanges exchanges;
@@ -470,6 +471,7 @@ void core_described_drop(core_state *state); /* frees state->described */
  * None, settings, whether to explain, and fields by their names. Returns the results as a tuple. */
 PyObject *core_call_described(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names);
 /* Returns the number of a word: a call, one of its fields that has words, and a word. */
+PyObject *core_call_names(PyObject *module, PyObject *name);
 PyObject *core_word(PyObject *module, PyObject *arguments);
 
 /* ---- reduce.c ---- */

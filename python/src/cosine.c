@@ -7,6 +7,7 @@
  * with every other sign changed.
  */
 #include "core.h"
+#include "record.h"
 
 #include <math.h>
 #include <string.h>
@@ -330,6 +331,7 @@ static PyObject *call_cosine(core_state *state, cosine *of, long long n, long lo
 /* Arguments: input, type, whether it is a sine transform, length, dimension, norm, whether the matrix is orthogonal,
  * out, settings, 0 or the number of lines to explain. */
 PyObject *core_cosine(PyObject *module, PyObject *arguments) {
+    CORE_RECORDED(module, "cosine", arguments, NULL);
     core_state *state = core_state_of(module);
     PyObject *array, *given, *settings, *owner = NULL, *result = NULL;
     cosine of = {0};

@@ -168,3 +168,56 @@ PyObject *core_word(PyObject *module, PyObject *values) {
     const int number = field ? core_described_word(state, field, word) : -1;
     return number < 0 ? NULL : PyLong_FromLong(number);
 }
+
+/* ---- What the tracer of graphs asks ---- */
+
+/* Returns the name of each field in the library, and whether it is a number for each dimension. */
+static PyObject *field_names(const core_described *of) {
+    PyObject *names = PyDict_New();
+    for (int i = 0; names && i < of->count; i++) {
+        const bp_call_field *info = of->fields[i].info;
+        PyObject *field = Py_BuildValue("(sO)", info->name, info->kind == BP_FIELD_SIZES ? Py_True : Py_False);
+        if (!field || PyDict_SetItem(names, of->fields[i].name, field) != 0) {
+            Py_CLEAR(names);
+        }
+        Py_XDECREF(field);
+    }
+    return names;
+}
+
+/* Returns the names of the operands from one to another as a tuple. */
+static PyObject *operand_names(const bp_call_pass *pass, int from, int to) {
+    PyObject *names = PyList_New(0);
+    for (int i = from; names && i < to; i++) {
+        core_append(&names, PyUnicode_FromString(bp_call_operand_at(pass, i)->name));
+    }
+    PyObject *tuple = names ? PyList_AsTuple(names) : NULL;
+    Py_XDECREF(names);
+    return tuple;
+}
+
+static PyObject *pass_names(const core_described *of) {
+    PyObject *passes = PyList_New(0);
+    for (int i = 0; passes && i < of->info->pass_count; i++) {
+        const bp_call_pass *pass = bp_call_pass_at(of->call, i);
+        PyObject *inputs = operand_names(pass, 0, pass->input_count);
+        PyObject *outputs = operand_names(pass, pass->input_count, pass->operand_count);
+        core_append(&passes, inputs && outputs ? Py_BuildValue("(sOO)", pass->name, inputs, outputs) : NULL);
+        Py_XDECREF(inputs);
+        Py_XDECREF(outputs);
+    }
+    return passes;
+}
+
+PyObject *core_call_names(PyObject *module, PyObject *name) {
+    if (!PyUnicode_Check(name)) {
+        PyErr_SetString(PyExc_TypeError, "described() takes the name of a call");
+        return NULL;
+    }
+    const core_described *of = core_describe(core_state_of(module), name);
+    PyObject *fields = of ? field_names(of) : NULL, *passes = fields ? pass_names(of) : NULL;
+    PyObject *made = passes ? Py_BuildValue("(OO)", fields, passes) : NULL;
+    Py_XDECREF(fields);
+    Py_XDECREF(passes);
+    return made;
+}

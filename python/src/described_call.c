@@ -2,6 +2,7 @@
  * python/backplane/nn/. A function of the package gives the fields of a call as arguments with names, and the names of
  * the results that it wants. */
 #include "described.h"
+#include "record.h"
 
 #include <limits.h>
 #include <string.h>
@@ -410,6 +411,7 @@ static bool begin_described(described_call *of, core_state *state, PyObject *nam
 }
 
 PyObject *core_call_described(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names) {
+    CORE_RECORDED_VECTOR(module, "call", values, count, names);
     described_call of;
     PyObject *result = NULL;
     core_leave_dropped();

@@ -1,6 +1,7 @@
 /* elementwise.c - runs operations on single elements for Python. Conversion of lists, numbers and types is in
  * python/backplane/elementwise.py. */
 #include "core.h"
+#include "record.h"
 
 #include <string.h>
 
@@ -206,6 +207,7 @@ static bool read_numbers(elements *of, PyObject *numbers) {
 /* Arguments: operation, kind, arrays, axis, type of the result or "", out, settings, whether to explain, and the first
  * numbers of a function of one element. */
 PyObject *core_elementwise(PyObject *module, PyObject *values) {
+    CORE_RECORDED(module, "elementwise", values, NULL);
     elements of;
     core_call *call = &of.call;
     const char *name, *kind, *dtype;

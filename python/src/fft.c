@@ -1,6 +1,7 @@
 /* fft.c - runs Fourier transforms for Python, shifts and frequencies. The names and defaults of torch.fft are in
  * python/backplane/fft.py. */
 #include "core.h"
+#include "record.h"
 
 #include <string.h>
 
@@ -241,6 +242,7 @@ static bool bring_arrays(transformation *of, PyObject *input, PyObject *out, boo
 }
 
 PyObject *core_fft(PyObject *module, PyObject *arguments, PyObject *names) {
+    CORE_RECORDED(module, "fft", arguments, names);
     static char *words[] = {"", "", "s", "dim", "norm", "out", "settings", "explains", NULL};
     const char *name;
     PyObject *input, *s, *dim, *norm, *out, *settings, *result = NULL;
@@ -262,6 +264,7 @@ PyObject *core_fft(PyObject *module, PyObject *arguments, PyObject *names) {
 /* ---- Shifts, frequencies, plan cache ---- */
 
 PyObject *core_fftshift(PyObject *module, PyObject *arguments) {
+    CORE_RECORDED(module, "fftshift", arguments, NULL);
     core_state *state = core_state_of(module);
     PyObject *input, *dim, *result = NULL;
     operand in;

@@ -1,6 +1,7 @@
 /* linalg.c - runs all operations of linear algebra for Python, without the interpreter's lock. The names and result
  * types of torch.linalg are in python/backplane/linalg.py. */
 #include "core.h"
+#include "record.h"
 
 #include <stddef.h>
 #include <string.h>
@@ -373,6 +374,7 @@ static void release_linalg(calculation *of) {
 }
 
 PyObject *core_linalg(PyObject *module, PyObject *values, PyObject *names) {
+    CORE_RECORDED(module, "linalg", values, names);
     int explain = 0;
     PyObject *result = NULL;
     core_state *state = core_state_of(module);

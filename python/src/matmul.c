@@ -1,5 +1,6 @@
 /* matmul.c - runs matrix products for Python, without the interpreter's lock. */
 #include "core.h"
+#include "record.h"
 
 #include <string.h>
 
@@ -277,14 +278,17 @@ static PyObject *matmul(PyObject *module, bool floats, PyObject *const *values, 
 }
 
 PyObject *core_matmul(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names) {
+    CORE_RECORDED_VECTOR(module, "matmul", values, count, names);
     return matmul(module, false, values, count, names);
 }
 
 PyObject *core_matmul_floats(PyObject *module, PyObject *const *values, Py_ssize_t count, PyObject *names) {
+    CORE_RECORDED_VECTOR(module, "matmul_floats", values, count, names);
     return matmul(module, true, values, count, names);
 }
 
 PyObject *core_gemm(PyObject *module, PyObject *values, PyObject *names) {
+    CORE_RECORDED(module, "gemm", values, names);
     product_arguments given;
     core_state *state = core_state_of(module);
     if (!core_product_parse(&given, true, values, names)) {

@@ -1,5 +1,6 @@
 /* module.c - defines the module backplane._core: functions, state, start and end. */
 #include "core.h"
+#include "record.h"
 
 #include <string.h>
 
@@ -92,6 +93,10 @@ static PyMethodDef functions[] = {
      "array([[3., 3.],\n       [3., 3.]])"},
     {"set_convert_factors", core_set_convert_factors, METH_O,
      "Sets the function that runs matmul with converted factors."},
+    {"set_recorder", core_set_recorder, METH_O, "Sets the function that records calls on traced values, or None."},
+    {"described", core_call_names, METH_O,
+     "Returns the fields of a call by the package's names, as the library's name and whether it is a number for each "
+     "dimension, and its passes, as name, inputs and outputs."},
     {"set_convert", core_set_convert, METH_O, "Sets the function that makes a result what the inputs are."},
     {"explain_matmul", WITH_NAMES(core_explain_matmul), "The explanation of a matmul as a dict."},
     {"explain_matmul_floats", WITH_NAMES(core_explain_matmul_floats), "The explanation of a matmul_floats as a dict."},
@@ -157,8 +162,7 @@ static int start_module(PyObject *module) {
         return -1;
     }
     if (core_add_errors(module, state) != 0 || core_add_settings(module, state) != 0 ||
-        core_add_scopes(module, state) != 0 || core_add_tensor(module, state) != 0 ||
-        core_add_graph(module) != 0) {
+        core_add_scopes(module, state) != 0 || core_add_tensor(module, state) != 0 || core_add_graph(module) != 0) {
         return -1;
     }
     core_collect_warnings();
@@ -180,6 +184,7 @@ static int traverse_module(PyObject *module, visitproc visit, void *arg) {
     Py_VISIT(state->tensor_type);
     Py_VISIT(state->convert);
     Py_VISIT(state->convert_factors);
+    Py_VISIT(state->recorder);
     Py_VISIT(state->numpy.type);
     for (int i = 0; i < state->exchanges.count; i++) {
         Py_VISIT(state->exchanges.of[i].type);
@@ -205,6 +210,7 @@ static int clear_module(PyObject *module) {
     Py_CLEAR(state->tensor_type);
     Py_CLEAR(state->convert);
     Py_CLEAR(state->convert_factors);
+    Py_CLEAR(state->recorder);
     Py_CLEAR(state->word_out);
     Py_CLEAR(state->word_settings);
     Py_CLEAR(state->word_axis);

@@ -1,6 +1,7 @@
 /* products.c - runs the products of linear algebra that are made of other operations for Python: vecdot, multi_dot and
  * matrix_power. Conversion of lists and integers is in python/backplane/_linalg_names.py. */
 #include "core.h"
+#include "record.h"
 
 #include <string.h>
 
@@ -123,6 +124,7 @@ static bp_status run_chain(core_call *call) {
 
 /* Arguments: name, operands, dimension or power, out, settings, whether to explain. */
 PyObject *core_product_chain(PyObject *module, PyObject *values) {
+    CORE_RECORDED(module, "product_chain", values, NULL);
     chain of;
     core_call *call = &of.call;
     const char *name;

@@ -1,6 +1,7 @@
 /* reduce.c - runs reductions and softmax for Python. The names of the array API and of torch.nn.functional are in
  * python/backplane/reduce.py and python/backplane/nn/. */
 #include "core.h"
+#include "record.h"
 
 /* One call, from its arguments to its result. */
 typedef struct reduction {
@@ -143,6 +144,7 @@ static PyObject *finish_reduction(reduction *of, PyObject *out, PyObject *settin
 }
 
 PyObject *core_reduce(PyObject *module, PyObject *arguments, PyObject *names) {
+    CORE_RECORDED(module, "reduce", arguments, names);
     static char *words[] = {"", "", "axis", "keepdims", "out", "settings", "explains", "correction", NULL};
     PyObject *array, *axes, *out, *settings;
     int explains = 0;
@@ -162,6 +164,7 @@ PyObject *core_reduce(PyObject *module, PyObject *arguments, PyObject *names) {
 }
 
 PyObject *core_softmax(PyObject *module, PyObject *arguments, PyObject *names) {
+    CORE_RECORDED(module, "softmax", arguments, names);
     static char *words[] = {"", "", "", "dim", "out", "settings", "explains", NULL};
     PyObject *array, *gradient, *out, *settings;
     int explains = 0;

@@ -293,8 +293,22 @@ static const char *call_name(void *user, int index) {
     return call ? call->info.name : NULL;
 }
 
+/* Finds a value by its name, or by "v" and its number. */
 static bp_value find_named(void *context, const char *name, size_t length) {
-    return bp__value_named(context, name, length);
+    const bp_graph *graph = context;
+    const bp_value named = bp__value_named(graph, name, length);
+    bp_value number = 0;
+    if (named || length < 2 || name[0] != 'v') {
+        return named;
+    }
+    for (size_t i = 1; i < length; i++) {
+        const int digit = name[i] - '0';
+        if (digit < 0 || digit > 9 || number > (graph->value_count - digit) / 10) {
+            return 0;
+        }
+        number = number * 10 + digit;
+    }
+    return number <= graph->value_count ? number : 0;
 }
 
 static bp_status read_fields(bp__making *making, const char *fields) {

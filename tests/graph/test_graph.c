@@ -207,6 +207,35 @@ static void test_operands(void **state) {
     bp_graph_release(graph);
 }
 
+/* A value without a name is an operand by its number; an input of such a name comes first. */
+static void test_operands_by_number(void **state) {
+    (void)state;
+    float x[2] = {1, 2}, y[2];
+    VIEW(xv, x, BP_F32, 2);
+    VIEW(yv, y, BP_F32, 2);
+    bp_graph *graph;
+    bp_value sum;
+    OK(bp_graph_create(&graph));
+    const bp_value v2 = input(graph, "v2", BP_F32, 1, (int64_t[]){2});
+    const bp_value root = call(graph, "unary", "kind=sqrt, input=v2", 0, NULL);
+    assert_int_equal(v2, 1);
+    assert_int_equal(root, 2);
+    const bp_value square = call(graph, "binary", "kind=multiply, a=v2, b=v1", 0, NULL); /* the input twice */
+    OK(bp_graph_call(graph, "binary", "kind=add, a=v3, b=v2", 0, NULL, 1, (bp_value *[]){&sum}));
+    assert_int_equal(square, 3);
+    const char *absent[] = {"v0", "v5", "v", "v3x", "v99999999999999999999", "v2147483648", "v4294967297"};
+    for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
+        char fields[64];
+        snprintf(fields, sizeof fields, "kind=sqrt, input=%s", absent[i]);
+        FAILS(bp_graph_call(graph, "unary", fields, 0, NULL, 1, (bp_value *[]){&sum}), BP_E_ARGUMENT, "name of a value");
+    }
+    OK(bp_graph_output(graph, "y", sum));
+    OK(bp_graph_finish(graph));
+    OK(bp_graph_run(NULL, graph, (const DLTensor *[]){&xv.tensor}, (DLTensor *[]){&yv.tensor}));
+    assert_true(y[0] == 2 && y[1] == 6);
+    bp_graph_release(graph);
+}
+
 /* What the graph refuses while it is built leaves it as it was. */
 static void test_refusals(void **state) {
     (void)state;
@@ -351,9 +380,10 @@ static void test_empty(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_network),  cmocka_unit_test(test_views),   cmocka_unit_test(test_operands),
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_updated), cmocka_unit_test(test_tensors),
-        cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_network),  cmocka_unit_test(test_views),
+        cmocka_unit_test(test_operands), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_updated),  cmocka_unit_test(test_tensors),
+        cmocka_unit_test(test_empty),    cmocka_unit_test(test_operands_by_number),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -432,7 +432,7 @@ static void *run_until_stopped(void *argument) {
 static void test_forks(void **state) {
     pthread_t threads[2];
     (void)state;
-    if (!test_fork_beside_threads()) {
+    if (!test_may_fork_with_threads()) {
         print_message("skipped: this sanitizer does not follow a fork while another thread works\n");
         skip();
     }

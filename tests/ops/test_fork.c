@@ -122,7 +122,7 @@ static int fork_into_first_call(int which, int number) {
 
 static void a_fork_during_the_first_call_works(void **state) {
     (void)state;
-    if (!test_fork_beside_threads()) {
+    if (!test_may_fork_with_threads()) {
         print_message("skipped: this sanitizer does not follow a fork while another thread works\n");
         skip();
     }

@@ -556,3 +556,36 @@ def test_operations():
     assert names == sorted(set(names)) and "aten.linear" in names
     for name in names:
         assert hasattr(torch.ops.aten, name[5:]), name
+
+
+# ---- backplane.compile ----
+
+
+def test_compile_of_a_module():
+    model, x = Block().eval(), random(2, 7, 32)
+    torch.testing.assert_close(bp.compile(model)(x), model(x))
+    graph = bp.compiler.export(model, x)
+    torch.testing.assert_close(graph(x), model(x))
+    torch.testing.assert_close(bp.Graph.parse(graph.text())(x), graph(x), rtol=0, atol=0)
+    assert "attention" in str(bp.compiler.explain(model)(x)[0])
+    with pytest.raises(ValueError):
+        torch_backend.export(lambda a: a, x)
+    with pytest.raises(Exception, match="sort"):
+        torch_backend.export(lambda a: a.sort().values, x)
+
+
+def test_traced_functions_of_tensors():
+    x, whole = random(3, 4), torch.arange(6)
+
+    def program(a, b):
+        e = bp.nn.functional.softmax(a @ a.T, 1)
+        return x * a + e.sum(), a.dtype == torch.float32, bp.elementwise.exp(b), b / 2, b + 1.5
+
+    got, wanted = bp.compile(program)(x, whole), program(x, whole)
+    for one, other in zip(got, wanted):
+        torch.testing.assert_close(one, other)
+    assert all(isinstance(one, torch.Tensor) for one in got if one is not True)
+    with pytest.raises(bp.compiler.TraceError, match="relu of torch.*torch.compile"):
+        bp.compile(lambda a: torch.relu(a))(x)
+    with pytest.raises(TypeError):
+        bp.compile(lambda a: bp.elementwise.exp(a))(x.requires_grad_())

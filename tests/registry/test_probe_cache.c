@@ -414,11 +414,16 @@ static int state_under(__rlimit_resource_t resource, rlim_t soft, rlim_t hard) {
     return WEXITSTATUS(status);
 }
 
+/* A sanitizer or an emulator needs more memory than these limits. */
+static void skip_under_tools(void) {
+    if (test_emulated() || test_sanitized()) {
+        skip();
+    }
+}
+
 static void test_a_limit_of_the_user_is_not_stored(void **state) {
     (void)state;
-    if (test_emulated() || test_sanitized()) {
-        skip(); /* these need more memory than the limit */
-    }
+    skip_under_tools();
     const rlim_t most = (rlim_t)700 << 20;
     use_fake("need_memory");
     assert_int_equal(state_under(RLIMIT_AS, most, most), BP_LIBRARY_BROKEN);
@@ -438,9 +443,7 @@ static int64_t time_of_children(void) {
 static void test_waiting_for_memory_ends_soon(void **state) {
     enum { TIME = 4000 };
     (void)state;
-    if (test_emulated() || test_sanitized()) {
-        skip();
-    }
+    skip_under_tools();
     use_fake("asking");
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "4000", 1);
     for (rlim_t mebibytes = 60; mebibytes <= 240; mebibytes += 20) {
@@ -462,9 +465,7 @@ static void test_waiting_for_memory_ends_soon(void **state) {
 /* The library works, but what it needs could not be measured, because the probe got no thread. */
 static void test_a_shortage_of_threads_is_not_stored(void **state) {
     (void)state;
-    if (test_emulated() || test_sanitized()) {
-        skip();
-    }
+    skip_under_tools();
     use_fake("limit_itself");
     assert_int_equal(state_after_probe("", true), BP_LIBRARY_OK);
     assert_int_equal(state_after_probe("", true), BP_LIBRARY_OK);
@@ -474,9 +475,7 @@ static void test_soft_limits_are_raised(void **state) {
     (void)state;
     const rlim_t mib = 1 << 20;
     struct rlimit limit;
-    if (test_emulated() || test_sanitized()) {
-        skip();
-    }
+    skip_under_tools();
     use_fake("need_stack");
     getrlimit(RLIMIT_STACK, &limit);
     assert_int_equal(state_under(RLIMIT_STACK, mib, limit.rlim_max), BP_LIBRARY_OK);
@@ -527,9 +526,7 @@ static int end_of(int (*function)(void)) {
 /* A file that cannot be mapped is examined again by the next process. */
 static void test_a_file_that_could_not_be_read_is_not_stored(void **state) {
     (void)state;
-    if (test_emulated() || test_sanitized()) {
-        skip();
-    }
+    skip_under_tools();
     assert_int_equal(truncate(library, (off_t)1 << 40), 0); /* more than there is address space */
     assert_int_equal(state_under(RLIMIT_AS, (rlim_t)8 << 30, (rlim_t)8 << 30), BP_LIBRARY_UNPROBED);
     assert_int_equal(end_of(solve_without_library), 0);

@@ -29,6 +29,6 @@ bool test_child_may_start_threads(void) {
     return !test_sanitized_by("thread") && !test_emulated();
 }
 
-bool test_fork_beside_threads(void) {
+bool test_may_fork_with_threads(void) {
     return test_child_may_start_threads() && !test_sanitized_by("address");
 }

@@ -16,6 +16,6 @@ bool test_child_may_start_threads(void);
 
 /* Besides, AddressSanitizer of gcc 12 does not take the locks of its allocator before a fork, so that a child waits for
  * ever for one that another thread of its parent held. */
-bool test_fork_beside_threads(void);
+bool test_may_fork_with_threads(void);
 
 #endif

@@ -21,13 +21,14 @@ from typing import Any, Callable, Dict, List, NoReturn, Optional, Sequence
 import torch
 
 from .._errors import bad_value
+from .._graph import Graph
 from .._products import Explanation
 from . import _elements, _layers, _views  # fill the table of handlers  # noqa: F401
 from ._lowering import HANDLERS, Input, Lowering, Unsupported, size_hint
 from ._mixture import Mixture
 from ._program import Program
 
-__all__ = ["Unsupported", "backplane", "explain", "operations"]
+__all__ = ["Unsupported", "backplane", "explain", "export", "operations"]
 
 _OPTIONS: Dict[str, Sequence[Any]] = {"unsupported": ("error", "eager"), "frozen": (False, True)}
 
@@ -139,6 +140,31 @@ def explain(
         return found
 
     return call
+
+
+def export(function: Callable[..., Any], /, *arguments: Any, **words: Any) -> Graph:
+    """Returns the graph of a call with these arguments, whose parameters are constants. Graph.text() writes it for C programs.
+
+    export(model, x).text()
+    """
+    found: List[Graph] = []
+
+    def backend(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
+        compiled = backplane(gm, inputs)
+
+        def run(*given: Any) -> Any:
+            made = compiled(*given)
+            found.extend(compiled.graphs)  # type: ignore[attr-defined]
+            return made
+
+        return run
+
+    torch._dynamo.reset()
+    with torch.no_grad():
+        torch.compile(function, backend=backend, fullgraph=True, dynamic=False)(*arguments, **words)
+    if len(found) != 1:
+        raise bad_value(f"export: the function is {len(found)} graphs; a graph computes its results from tensors")
+    return found[0]
 
 
 def operations() -> List[str]:
