@@ -178,6 +178,8 @@ bp_status bp__onnx_convert_range(bp__onnx *r, const bp__onnx_row *row) {
 static bp_status compare_places(bp__onnx *r, const char *kind, int64_t rows, int64_t columns, int64_t k,
                                 bp__onnx_value **result) {
     bp__onnx_value *row, *column;
+    const int64_t far = INT32_MAX; /* behind all rows and columns: their lists have fewer */
+    k = k < -far ? -far : k > far ? far : k;
     BP__TRY(bp__onnx_counted(r, BP_I64, rows, k, 1, &row));
     BP__TRY(bp__onnx_counted(r, BP_I64, columns, 0, 1, &column));
     BP__TRY(bp__onnx_reshape(r, row, 2, (int64_t[]){rows, 1}, &row));

@@ -56,7 +56,7 @@ static double rounded(const resizing *of, double place) {
 /* Writes the weights of the elements around a place, whose first one is at `first`. */
 static int weigh(const resizing *of, double place, int64_t *first, double weights[MOST_TAPS]) {
     const double below = of->mode == NEAREST ? rounded(of, place) : floor(place), t = place - below, a = of->a;
-    *first = (int64_t)below;
+    *first = (int64_t)fmax(-0x1p60, fmin(below, 0x1p60));
     if (of->mode == NEAREST) {
         weights[0] = 1;
         return 1;
@@ -179,16 +179,21 @@ static bp_status from_scales(bp__onnx *r, bp__onnx_value *scales, int count, con
 }
 
 /* Sizes that keep the ratio of the input are at most, or at least, the given ones. */
-static void keep_ratio(int policy, int count, const int *axes, const int64_t *shape, resizing *of) {
+static bp_status keep_ratio(int policy, int count, const int *axes, const int64_t *shape, resizing *of) {
     double scale = policy == 1 ? HUGE_VAL : 0;
     for (int i = 0; i < count; i++) {
         const double own = of->scale[axes[i]];
         scale = policy == 1 ? fmin(scale, own) : fmax(scale, own);
     }
     for (int i = 0; i < count; i++) {
+        const double size = floor(scale * (double)shape[axes[i]] + 0.5);
+        if (!(size <= MOST_SIZE)) {
+            return bp__fail(BP_E_UNSUPPORTED, "size %d is %g", i, size);
+        }
         of->scale[axes[i]] = scale;
-        of->size[axes[i]] = (int64_t)floor(scale * (double)shape[axes[i]] + 0.5);
+        of->size[axes[i]] = (int64_t)size;
     }
+    return BP_OK;
 }
 
 static bp_status from_sizes(bp__onnx *r, int policy, int count, const int *axes, resizing *of) {
@@ -206,10 +211,7 @@ static bp_status from_sizes(bp__onnx *r, int policy, int count, const int *axes,
         of->size[axes[i]] = sizes[i];
         of->scale[axes[i]] = (double)sizes[i] / (double)x->shape[axes[i]];
     }
-    if (policy != 0) {
-        keep_ratio(policy, count, axes, x->shape, of);
-    }
-    return BP_OK;
+    return policy != 0 ? keep_ratio(policy, count, axes, x->shape, of) : BP_OK;
 }
 
 /* ---- The operator ---- */

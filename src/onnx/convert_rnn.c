@@ -102,7 +102,8 @@ static bp_status read_attributes(bp__onnx *r, const layer *of, int *direction, b
     BP__TRY(read_activations(r, of, *direction == 2 ? 2 : 1, relu));
     BP__TRY(bp__onnx_attribute_int(r, "hidden_size", r->inputs[2]->ndim == 3 ? r->inputs[2]->shape[2] : 0, &hidden));
     BP__TRY(bp__onnx_attribute_int(r, "layout", 0, &layout));
-    if (r->inputs[2]->ndim != 3 || hidden != r->inputs[2]->shape[2] || hidden < 1 || layout < 0 || layout > 1) {
+    if (r->inputs[2]->ndim != 3 || hidden != r->inputs[2]->shape[2] || hidden < 1 || hidden > INT32_MAX || layout < 0 ||
+        layout > 1) {
         return bp__fail(BP_E_FORMAT, "attribute 'hidden_size' is not the last size of input 'R', or attribute 'layout' "
                                      "is not 0 or 1");
     }

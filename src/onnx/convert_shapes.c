@@ -360,9 +360,11 @@ static bp_status rearrange(bp__onnx *r, const int64_t apart[6], const int axes[6
 
 static bp_status read_block(bp__onnx *r, int64_t *block) {
     BP__TRY(bp__onnx_attribute_int(r, "blocksize", 0, block));
-    return *block < 1 || *block > INT32_MAX || r->inputs[0]->ndim != 4
+    const bp__onnx_value *x = r->inputs[0];
+    const bool fits = x->ndim == 4 && x->shape[2] <= INT32_MAX && x->shape[3] <= INT32_MAX;
+    return *block < 1 || *block > INT32_MAX || !fits
                ? bp__fail(BP_E_FORMAT, "attribute 'blocksize' is %" PRId64 ", and the input has %d dimensions", *block,
-                          r->inputs[0]->ndim)
+                          x->ndim)
                : BP_OK;
 }
 

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { NDIM = 3, MOST = INT32_MAX /* of a size of a window, so that sums of products fit */ };
+enum { NDIM = 3, MOST = 1 << 30 /* of a size of a window, so that sums of products fit */ };
 typedef enum auto_pad { NOT_SET, SAME_UPPER, SAME_LOWER, VALID } auto_pad;
 
 typedef struct window {

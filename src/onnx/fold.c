@@ -46,6 +46,7 @@ static bp_status add_outputs(bp__onnx *r, DLTensor **outputs, int *count, bool *
         if (!result || result->data || !*fits) {
             continue;
         }
+        BP__TRY(bp__onnx_spend(r, bp__onnx_bytes(result)));
         DLTensor *tensor = bp__onnx_new(r->memory, 1, sizeof *tensor);
         void *data = bp__onnx_new_elements(r->memory, bp__onnx_bytes(result));
         if (!tensor || !data) {
@@ -130,7 +131,8 @@ bp_status bp__onnx_fold(bp__onnx *r, const bp__onnx_row *row, bool *done) {
     }
     bp__error_hold(&held);
     const bp_status status = fold(r, row, done);
-    const bool fails = status == BP_E_NO_MEMORY || status == BP_E_CANCELLED;
+    const bool fails =
+        status == BP_E_NO_MEMORY || status == BP_E_CANCELLED || (status != BP_OK && r->spent > BP__ONNX_MOST_KNOWN);
     if (!*done) {
         memset(r->results, 0, (size_t)r->node->output_count * sizeof *r->results);
     }

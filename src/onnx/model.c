@@ -4,6 +4,8 @@
  * them. Of a field that may be there once, the last one counts, as in all readers of protocol buffers. */
 #include "onnx/model.h"
 
+#include "tensor/internal.h"
+
 #include <string.h>
 
 /* Depth of graphs in attributes; nodes; and elements of all lists of messages. */
@@ -134,21 +136,22 @@ static bp_status parse_external(bp__onnx_tensor *tensor, bp__bytes message) {
 /* Counts elements and bytes of a tensor's shape. */
 static bp_status measure(bp__onnx_tensor *tensor) {
     bp__shown_text shown;
-    int64_t elements = 1;
-    bool fits = true;
-    bool empty = false;
+    int64_t elements = 1, whole;
+    bool empty = false, fits = true;
     for (int d = 0; d < tensor->ndim; d++) {
         if (tensor->shape[d] < 0) {
             return bp__fail(BP_E_FORMAT, "tensor '%s': size %d is negative", bp__bytes_show(tensor->name, &shown), d);
         }
         empty |= tensor->shape[d] == 0;
     }
-    for (int d = 0; d < tensor->ndim && !empty; d++) {
-        fits &= !__builtin_mul_overflow(elements, tensor->shape[d], &elements);
+    /* Sizes of 0 count as 1, so that products of other sizes fit too. */
+    for (int d = 0; d < tensor->ndim && fits; d++) {
+        fits = !__builtin_mul_overflow(elements, tensor->shape[d] > 0 ? tensor->shape[d] : 1, &elements);
     }
-    tensor->elements = empty ? 0 : elements;
-    fits &=
-        !__builtin_mul_overflow(tensor->elements, (int64_t)bp_dtype_size(bp__onnx_dtype(tensor->type)), &tensor->bytes);
+    const int64_t each = (int64_t)bp_dtype_size(bp__onnx_dtype(tensor->type));
+    fits = fits && !__builtin_mul_overflow(elements, each > 0 ? each : 1, &whole) && whole <= BP__MAX_SPAN;
+    tensor->elements = empty || !fits ? 0 : elements;
+    tensor->bytes = tensor->elements * each;
     return fits ? BP_OK
                 : bp__fail(BP_E_OVERFLOW, "tensor '%s' has more elements than memory has bytes",
                            bp__bytes_show(tensor->name, &shown));
@@ -283,6 +286,8 @@ static bp_status parse_node(parser *p, bp__onnx_node *node, bp__bytes message) {
             BP__TRY(parse_attribute(p, &node->attributes[node->attribute_count++], field.inside));
         } else if (is_text(&field, 7)) {
             node->domain = field.inside;
+        } else if (is_text(&field, 8) && !bp__bytes_empty(field.inside)) {
+            return bp__fail(BP_E_UNSUPPORTED, "a node names an overload of a function, which is not supported");
         }
     }
     return BP_OK;
@@ -397,6 +402,24 @@ static bp_status parse_opset(bp__onnx_model *model, bp__bytes message) {
     return BP_OK;
 }
 
+/* A function of the file could stand for an operator of the standard. Nodes of other domains are refused. */
+static bp_status check_function(bp__bytes message) {
+    bp__bytes name = {0}, domain = {0};
+    bp__shown_text shown;
+    EACH_FIELD(message, "FunctionProto") {
+        if (is_text(&field, 1)) {
+            name = field.inside;
+        } else if (is_text(&field, 10)) {
+            domain = field.inside;
+        }
+    }
+    return bp__bytes_empty(domain) || bp__bytes_are(domain, "ai.onnx")
+               ? bp__fail(BP_E_UNSUPPORTED,
+                          "the model has a function '%s' of the standard domain, which is not supported",
+                          bp__bytes_show(name, &shown))
+               : BP_OK;
+}
+
 static bp_status check_versions(const bp__onnx_model *model) {
     if (!model->graph) {
         return bp__fail(BP_E_FORMAT, "the file is not an ONNX model: it has no graph");
@@ -422,6 +445,8 @@ bp_status bp__onnx_parse(bp__onnx_model *model, bp__onnx_memory *memory, bp__byt
             BP__TRY(parse_graph(&p, &model->graph, field.inside));
         } else if (is_text(&field, 8)) {
             BP__TRY(parse_opset(model, field.inside));
+        } else if (is_text(&field, 25)) {
+            BP__TRY(check_function(field.inside));
         }
     }
     return check_versions(model);

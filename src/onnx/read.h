@@ -50,6 +50,7 @@ typedef struct bp__onnx {
     bp_graph *graph;
     bp__onnx_scope *scope;
     int nodes, constants; /* so many were made */
+    int64_t spent;        /* bytes of known values */
     bool *used;           /* of each choice of the caller, sizes first: the model has it */
     bool folds;           /* the graph is one node of known values, which is run at once */
     /* The node that is being added. */
@@ -128,6 +129,8 @@ bp_status bp__onnx_fold(bp__onnx *r, const bp__onnx_row *row, bool *done);
 
 /* Makes a value of this type and shape that is not known. */
 bp__onnx_value *bp__onnx_new_value(bp__onnx *r, bp_dtype dtype, int ndim, const int64_t *shape);
+/* Counts memory for what is computed when a model is read. Errors: BP_E_OVERFLOW (more than 1 GiB). */
+bp_status bp__onnx_spend(bp__onnx *r, int64_t bytes);
 /* Makes a known value; *data is where its elements are to be written. Its shape was checked, and is small. */
 bp_status bp__onnx_known(bp__onnx *r, bp_dtype dtype, int ndim, const int64_t *shape, bp__onnx_value **value,
                          void **data);
@@ -146,7 +149,8 @@ bp_status bp__onnx_load_all(bp__onnx *r, bp__onnx_value *value);
 int64_t bp__onnx_bytes(const bp__onnx_value *value);
 int64_t bp__onnx_count(const bp__onnx_value *value); /* of its elements */
 
-enum { BP__ONNX_SMALL = 64 * 1024 /* bytes of a value that is computed when the model is read */ };
+/* Bytes of a value that is computed when a model is read, and of all known ones. */
+enum { BP__ONNX_SMALL = 64 * 1024, BP__ONNX_MOST_KNOWN = 1 << 30 };
 
 /* Returns the numbers of a known input of i32 or i64, in memory of the reader. Fails if they are not known. `name` is
  * the input's name in the standard. */
@@ -230,14 +234,15 @@ bp_status bp__onnx_lift(bp__onnx *r, bp__onnx_value *x, int ndim, bp__onnx_value
     X(binary)                                                                                                          \
     X(bit_shift)                                                                                                       \
     X(call)                                                                                                            \
-    X(cast) X(cast_like) X(celu) X(clip) X(concat) X(constant) X(constant_of_shape) X(conv) X(conv_transpose)          \
-        X(cumsum) X(depth_to_space) X(dequantize) X(divide) X(dropout) X(einsum) X(expand) X(eye_like) X(flatten)      \
-            X(gather) X(gather_elements) X(gather_nd) X(gelu) X(gemm) X(global_pool) X(group_norm) X(hard_sigmoid)     \
-                X(identity) X(if) X(instance_norm) X(isinf) X(layer_norm) X(lp_norm) X(lrn) X(matmul) X(max_pool)      \
-                    X(mod) X(mvn) X(one_hot) X(pad) X(pow) X(prelu) X(quantize) X(range) X(reduce) X(reshape)          \
-                        X(resize) X(rms_norm) X(rnn) X(selu) X(shape) X(shrink) X(size) X(slice) X(softmax)            \
-                            X(space_to_depth) X(split) X(squeeze) X(swish) X(tile) X(transpose) X(trilu) X(unary)      \
-                                X(unsqueeze) X(variadic) X(where)
+    X(cast)                                                                                                            \
+    X(cast_like) X(celu) X(clip) X(concat) X(constant) X(constant_of_shape) X(conv) X(conv_transpose) X(cumsum)        \
+        X(depth_to_space) X(dequantize) X(divide) X(dropout) X(einsum) X(expand) X(eye_like) X(flatten) X(gather)      \
+            X(gather_elements) X(gather_nd) X(gelu) X(gemm) X(global_pool) X(group_norm) X(hard_sigmoid) X(identity)   \
+                X(if) X(instance_norm) X(isinf) X(layer_norm) X(lp_norm) X(lrn) X(matmul) X(max_pool) X(mod) X(mvn)    \
+                    X(one_hot) X(pad) X(pow) X(prelu) X(quantize) X(range) X(reduce) X(reshape) X(resize) X(rms_norm)  \
+                        X(rnn) X(selu) X(shape) X(shrink) X(size) X(slice) X(softmax) X(space_to_depth) X(split)       \
+                            X(squeeze) X(swish) X(tile) X(transpose) X(trilu) X(unary) X(unsqueeze) X(variadic)        \
+                                X(where)
 #define BP__ONNX_DECLARE(name) bp_status bp__onnx_convert_##name(bp__onnx *r, const bp__onnx_row *row);
 BP__ONNX_CONVERTS(BP__ONNX_DECLARE)
 #undef BP__ONNX_DECLARE

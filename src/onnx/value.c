@@ -31,9 +31,17 @@ int64_t bp__onnx_bytes(const bp__onnx_value *value) {
     return bp__onnx_count(value) * (int64_t)bp_dtype_size(value->dtype);
 }
 
+bp_status bp__onnx_spend(bp__onnx *r, int64_t bytes) {
+    r->spent += bytes;
+    return r->spent <= BP__ONNX_MOST_KNOWN
+               ? BP_OK
+               : bp__fail(BP_E_OVERFLOW, "what is computed when the model is read takes more than 1 GiB");
+}
+
 bp_status bp__onnx_known(bp__onnx *r, bp_dtype dtype, int ndim, const int64_t *shape, bp__onnx_value **value,
                          void **data) {
     bp__onnx_value *made = bp__onnx_new_value(r, dtype, ndim, shape);
+    BP__TRY(made ? bp__onnx_spend(r, bp__onnx_bytes(made)) : BP_E_NO_MEMORY);
     *data = made ? bp__onnx_new_elements(r->memory, bp__onnx_bytes(made)) : NULL;
     if (!*data) {
         return BP_E_NO_MEMORY;

@@ -189,6 +189,16 @@ static void test_versions(void **state) {
     refuse_model(NULL, BP_E_FORMAT, "does not say which opset");
     put_number(&model, 1, 99); /* the last one counts */
     refuse_model(NULL, BP_E_UNSUPPORTED, "IR version 99");
+    static message function;
+    function.size = 0;
+    put_text(&function, 1, "Relu");
+    make_model(&model, 17, &graph);
+    put_message(&model, 25, &function);
+    refuse_model(NULL, BP_E_UNSUPPORTED, "a function 'Relu' of the standard domain");
+    put_text(&function, 10, "com.example"); /* no node is of this domain */
+    make_model(&model, 17, &graph);
+    put_message(&model, 25, &function);
+    bp_graph_release(read_model(NULL));
     model.size = 0;
     refuse_model(NULL, BP_E_FORMAT, "it has no graph");
     put_text(&model, 7, "no message");
@@ -248,6 +258,11 @@ static void test_operators(void **state) {
     put_message(&graph, 1, &node);
     refuse(17, BP_E_UNSUPPORTED, "domain 'com.example'");
     begin_graph();
+    begin_node(&node, "Relu", NAMES("x"), NAMES("y"));
+    put_text(&node, 8, "other");
+    put_message(&graph, 1, &node);
+    refuse(17, BP_E_UNSUPPORTED, "an overload of a function");
+    begin_graph();
     put_node(&graph, "Reshape", NAMES("x", "x"), NAMES("y"));
     refuse(17, BP_E_FORMAT, "input 'shape' has elements of type f32");
     begin_graph();
@@ -297,6 +312,11 @@ static void test_huge(void **state) {
     graph.size = 0;
     put_port(&graph, 11, "x", SHAPE(INT64_C(1) << 40, INT64_C(1) << 40));
     put_port(&graph, 12, "x", SHAPE(1));
+    refuse(17, BP_E_OVERFLOW, "");
+    graph.size = 0; /* also if there are no elements */
+    put_port(&graph, 11, "x", SHAPE(0, INT64_C(1) << 40, INT64_C(1) << 40));
+    put_node(&graph, "Flatten", NAMES("x"), NAMES("y"));
+    put_port(&graph, 12, "y", SHAPE(1));
     refuse(17, BP_E_OVERFLOW, "");
     begin_graph();
     put_tensor(&graph, 5, "s", 7, SHAPE(2), sizeof huge, huge);
