@@ -63,7 +63,9 @@ bp_status bp__graph_fail_in(const char *call, int node, bp_status status) {
 }
 
 bp_status bp__graph_fail_at(const bp_graph *graph, int node, bp_status status) {
-    return bp__graph_fail_in(graph->nodes[node].call->info.name, node, status);
+    const bp__node *of = &graph->nodes[node];
+    return of->label ? bp__fail(status, "node %d (%s, %s): %s", node, of->call->info.name, of->label, bp_last_error())
+                     : bp__graph_fail_in(of->call->info.name, node, status);
 }
 
 /* ---- Values ---- */

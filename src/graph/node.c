@@ -274,7 +274,8 @@ bp_status bp__node_add(bp__making *making, int operand_count, const bp_value *op
         bp__values_drop(graph, values + 1);
         bp__fields_free(node);
         bp__free(node->list);
-        return bp__graph_fail_in(name, graph->node_count, status);
+        /* What reads a file says which of its nodes fails. */
+        return graph->label ? status : bp__graph_fail_in(name, graph->node_count, status);
     }
     for (int i = 0; i < output_count; i++) {
         if (outputs[i]) {

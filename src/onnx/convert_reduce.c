@@ -140,6 +140,23 @@ bp_status bp__onnx_convert_argmax(bp__onnx *r, const bp__onnx_row *row) {
     return bp__onnx_binary_with(r, "add", place, (double)(x->shape[axis] - 1), &r->results[0]);
 }
 
+/* 1 at the first of the greatest elements of a row, and 0 elsewhere. */
+bp_status bp__onnx_convert_hardmax(bp__onnx *r, const bp__onnx_row *row) {
+    int axis;
+    int64_t shape[BP_MAX_NDIM];
+    bp__onnx_value *x = r->inputs[0], *most, *place;
+    (void)row;
+    BP__TRY(bp__onnx_attribute_axis(r, "axis", -1, x->ndim, &axis));
+    for (int d = 0; d < x->ndim; d++) {
+        shape[d] = d == axis ? x->shape[d] : 1;
+    }
+    BP__TRY(bp__onnx_reduce(r, "argmax", x, 1, &axis, true, &most));
+    BP__TRY(bp__onnx_counted(r, BP_I64, x->shape[axis], 0, 1, &place));
+    BP__TRY(bp__onnx_reshape(r, place, x->ndim, shape, &place));
+    BP__TRY(bp__onnx_binary(r, "equal", most, place, &place));
+    return bp__onnx_cast(r, place, x->dtype, &r->results[0]);
+}
+
 bp_status bp__onnx_convert_cumsum(bp__onnx *r, const bp__onnx_row *row) {
     int axis;
     int64_t given;

@@ -31,12 +31,12 @@ typedef struct resizing {
 
 /* Returns where an element of the result lies among elements of the input. */
 static double place_of(const resizing *of, int64_t i, double scale, int64_t from, int64_t to) {
-    const double x = (double)i, half = (x + 0.5) / scale - 0.5;
+    const double x = (double)i, half = (x + 0.5) / scale - 0.5, whole = scale * (double)from; /* not rounded */
     switch (of->coordinates) {
     case PYTORCH_HALF_PIXEL:
         return to > 1 ? half : 0;
     case ALIGN_CORNERS:
-        return to > 1 ? x * (double)(from - 1) / (double)(to - 1) : 0;
+        return whole != 1 ? x * (double)(from - 1) / (whole - 1) : 0;
     case ASYMMETRIC:
         return x / scale;
     case HALF_PIXEL_SYMMETRIC:
@@ -216,6 +216,13 @@ static bp_status from_sizes(bp__onnx *r, int policy, int count, const int *axes,
 
 /* ---- The operator ---- */
 
+/* Before opset 11 there are scales alone, and places of the output are divided by them. */
+static bp_status read_scaling(bp__onnx *r, resizing *of) {
+    of->coordinates = ASYMMETRIC;
+    of->rounding = FLOOR;
+    return bp__onnx_attribute_word(r, "mode", "nearest,linear", NEAREST, &of->mode);
+}
+
 static bp_status read_resizing(bp__onnx *r, resizing *of) {
     bool antialias;
     double outside;
@@ -234,14 +241,16 @@ static bp_status read_resizing(bp__onnx *r, resizing *of) {
 
 bp_status bp__onnx_convert_resize(bp__onnx *r, const bp__onnx_row *row) {
     resizing of;
-    int count, axes[BP_MAX_NDIM], policy;
-    bp__onnx_value *x = r->inputs[0], *scales = bp__onnx_input(r, 2);
-    (void)row;
+    int count, axes[BP_MAX_NDIM], policy = 0;
+    const bool scales_only = row->fields != NULL;
+    bp__onnx_value *x = r->inputs[0], *scales = bp__onnx_input(r, scales_only ? 1 : 2);
     memset(&of, 0, sizeof of);
     memcpy(of.size, x->shape, (size_t)x->ndim * sizeof *of.size);
-    BP__TRY(read_resizing(r, &of));
+    BP__TRY(scales_only ? read_scaling(r, &of) : read_resizing(r, &of));
     BP__TRY(read_axes(r, x->ndim, &count, axes));
-    BP__TRY(bp__onnx_attribute_word(r, "keep_aspect_ratio_policy", "stretch,not_larger,not_smaller", 0, &policy));
+    if (!scales_only) {
+        BP__TRY(bp__onnx_attribute_word(r, "keep_aspect_ratio_policy", "stretch,not_larger,not_smaller", 0, &policy));
+    }
     if (scales && bp__onnx_count(scales) > 0) {
         BP__TRY(bp__onnx_load(r, scales));
         BP__TRY(from_scales(r, scales, count, axes, &of));

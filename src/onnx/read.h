@@ -235,10 +235,11 @@ bp_status bp__onnx_lift(bp__onnx *r, bp__onnx_value *x, int ndim, bp__onnx_value
     X(bit_shift)                                                                                                       \
     X(call)                                                                                                            \
     X(cast)                                                                                                            \
-    X(cast_like) X(celu) X(clip) X(concat) X(constant) X(constant_of_shape) X(conv) X(conv_transpose) X(cumsum)        \
-        X(depth_to_space) X(dequantize) X(divide) X(dropout) X(einsum) X(expand) X(eye_like) X(flatten) X(gather)      \
-            X(gather_elements) X(gather_nd) X(gelu) X(gemm) X(global_pool) X(group_norm) X(hard_sigmoid) X(identity)   \
-                X(if) X(instance_norm) X(isinf) X(layer_norm) X(lp_norm) X(lrn) X(matmul) X(max_pool) X(mod) X(mvn)    \
+    X(cast_like)                                                                                                       \
+    X(celu) X(clip) X(concat) X(constant) X(constant_of_shape) X(conv) X(conv_transpose) X(cumsum) X(depth_to_space)   \
+        X(dequantize) X(divide) X(dropout) X(einsum) X(expand) X(eye_like) X(flatten) X(gather) X(gather_elements)     \
+            X(gather_nd) X(gelu) X(hardmax) X(gemm) X(global_pool) X(group_norm) X(hard_sigmoid) X(identity) X(if)     \
+                X(instance_norm) X(isinf) X(layer_norm) X(lp_norm) X(lrn) X(matmul) X(max_pool) X(mod) X(mvn)          \
                     X(one_hot) X(pad) X(pow) X(prelu) X(quantize) X(range) X(reduce) X(reshape) X(resize) X(rms_norm)  \
                         X(rnn) X(selu) X(shape) X(shrink) X(size) X(slice) X(softmax) X(space_to_depth) X(split)       \
                             X(squeeze) X(swish) X(tile) X(transpose) X(trilu) X(unary) X(unsqueeze) X(variadic)        \

@@ -104,6 +104,7 @@ static const bp__onnx_row rows[] = {
     REDUCE(ReduceProd, 18, "", "prod", ""), REDUCE(ReduceSum, 13, "", "sum", ""),
     REDUCE(ReduceSumSquare, 18, "square", "sum", ""),
     ROW(ArgMax, 1, 0, 1, 1, argmax, "argmax", NULL),
+    ROW(Hardmax, 13, 0, 1, 1, hardmax, NULL, NULL),
     ROW(ArgMin, 1, 0, 1, 1, argmax, "argmin", NULL),
     ROW(CumSum, 11, 0, 2, 2, cumsum, NULL, NULL),
 
@@ -119,6 +120,7 @@ static const bp__onnx_row rows[] = {
     ROW(Pad, 2, 10, 1, 1, pad, NULL, NULL),
     ROW(Pad, 11, 0, 2, 4, pad, NULL, NULL),
     ROW(Reshape, 5, 0, 2, 2, reshape, NULL, NULL),
+    ROW(Resize, 10, 10, 2, 2, resize, NULL, "scales"),
     ROW(Resize, 11, 0, 1, 4, resize, NULL, NULL),
     ROW(Slice, 1, 9, 1, 1, slice, NULL, NULL),
     ROW(Slice, 10, 0, 3, 5, slice, NULL, NULL),
@@ -130,6 +132,7 @@ static const bp__onnx_row rows[] = {
     ROW(Tile, 6, 0, 2, 2, tile, NULL, NULL),
     ROW(Transpose, 1, 0, 1, 1, transpose, NULL, NULL),
     ROW(Trilu, 14, 0, 1, 2, trilu, NULL, NULL),
+    ROW(Upsample, 9, 9, 2, 2, resize, NULL, "scales"),
     ROW(Unsqueeze, 1, 12, 1, 1, unsqueeze, NULL, NULL),
     ROW(Unsqueeze, 13, 0, 2, 2, unsqueeze, NULL, NULL),
 
