@@ -179,7 +179,7 @@ static bp_status compare_places(bp__onnx *r, const char *kind, int64_t rows, int
                                 bp__onnx_value **result) {
     bp__onnx_value *row, *column;
     const int64_t far = INT32_MAX; /* behind all rows and columns: their lists have fewer */
-    k = k < -far ? -far : k > far ? far : k;
+    k = k > far ? far : k;
     BP__TRY(bp__onnx_counted(r, BP_I64, rows, k, 1, &row));
     BP__TRY(bp__onnx_counted(r, BP_I64, columns, 0, 1, &column));
     BP__TRY(bp__onnx_reshape(r, row, 2, (int64_t[]){rows, 1}, &row));

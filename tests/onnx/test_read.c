@@ -347,8 +347,8 @@ static void test_huge(void **state) {
 
 /* ---- Nodes that are computed with the one before them ---- */
 
-/* Makes a model of a product, what follows it, and an output of it. */
-static void begin_layer(void) {
+/* Makes a model of a product, a sum and a function, and of another node that reads one of them before. */
+static void begin_layer(bool reads_product, bool reads_sum) {
     static const float w[6] = {1, 2, 3, 4, 5, 6}, b[2] = {1, 2};
     graph.size = 0;
     put_port(&graph, 11, "x", SHAPE(2, 3));
@@ -356,7 +356,15 @@ static void begin_layer(void) {
     put_tensor(&graph, 5, "w", 1, SHAPE(3, 2), sizeof w, w);
     put_tensor(&graph, 5, "b", 1, SHAPE(2), sizeof b, b);
     put_node(&graph, "MatMul", NAMES("x", "w"), NAMES("p"));
+    if (reads_product) {
+        put_node(&graph, "Neg", NAMES("p"), NAMES("z"));
+        put_port(&graph, 12, "z", SHAPE(2, 2));
+    }
     put_node(&graph, "Add", NAMES("b", "p"), NAMES("s"));
+    if (reads_sum) {
+        put_node(&graph, "Neg", NAMES("s"), NAMES("z"));
+        put_port(&graph, 12, "z", SHAPE(2, 2));
+    }
     put_node(&graph, "Relu", NAMES("s"), NAMES("y"));
 }
 
@@ -384,16 +392,16 @@ static void test_layers(void **state) {
     static message then;
     static const unsigned char yes = 1;
     (void)state;
-    begin_layer();
+    begin_layer(false, false);
     check_calls(NAMES("linear(input=x, weight=v", "bias=b, activation=relu"), NAMES("matmul", "binary", "unary"));
-    begin_layer(); /* the sum is an output too */
+    begin_layer(false, false); /* the sum is an output too */
     put_port(&graph, 12, "s", SHAPE(2, 2));
     check_calls(NAMES("linear(", "unary("), NAMES("activation"));
-    begin_layer(); /* another node reads the product */
-    put_node(&graph, "Relu", NAMES("p"), NAMES("z"));
-    put_port(&graph, 12, "z", SHAPE(2, 2));
-    check_calls(NAMES("matmul(", "binary(", "unary("), NAMES("linear"));
-    begin_layer(); /* a branch reads the sum */
+    begin_layer(true, false);
+    check_calls(NAMES("matmul(", "binary(", "kind=relu", "kind=negative"), NAMES("linear"));
+    begin_layer(false, true);
+    check_calls(NAMES("linear(", "kind=relu", "kind=negative"), NAMES("activation"));
+    begin_layer(false, false); /* a branch reads the sum */
     put_tensor(&graph, 5, "yes", 9, SHAPE(1), 1, &yes);
     then.size = 0;
     put_node(&then, "Neg", NAMES("s"), NAMES("t"));
@@ -403,7 +411,7 @@ static void test_layers(void **state) {
     put_message(&graph, 1, &node);
     put_port(&graph, 12, "z", SHAPE(2, 2));
     check_calls(NAMES("linear(", "kind=relu", "kind=negative"), NAMES("activation"));
-    begin_layer(); /* what is added is the product itself, twice */
+    begin_layer(false, false); /* what is added is the product itself, twice */
     put_node(&graph, "MatMul", NAMES("x", "w"), NAMES("q"));
     put_node(&graph, "Add", NAMES("q", "q"), NAMES("z"));
     put_port(&graph, 12, "z", SHAPE(2, 2));
