@@ -88,7 +88,7 @@ static bp_status read_stash(bp__onnx *r) {
 bp_status bp__onnx_convert_layer_norm(bp__onnx *r, const bp__onnx_row *row) {
     int axis;
     double eps;
-    bp__onnx_value *x = r->inputs[0], *statistics[2];
+    bp__onnx_value *x = r->inputs[0], *statistics[2] = {NULL, NULL};
     int64_t shape[BP_MAX_NDIM];
     (void)row;
     BP__TRY(bp__onnx_attribute_axis(r, "axis", -1, x->ndim, &axis));

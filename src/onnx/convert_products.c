@@ -6,15 +6,14 @@
 
 /* Calls of products check their types when they run, which is too late for a file. */
 static bp_status check_types(const bp__onnx *r) {
-    for (int i = 0; i < r->input_count; i++) {
-        const bp_dtype dtype = r->inputs[i] ? r->inputs[i]->dtype : BP_F32;
-        if (!bp__onnx_is_float(dtype) && !bp__onnx_is_complex(dtype)) {
-            return bp__fail(BP_E_UNSUPPORTED, "products of elements of type %s are not supported",
-                            bp_dtype_name(dtype));
-        }
-        if (r->inputs[i] && dtype != r->inputs[0]->dtype) {
-            return bp__fail(BP_E_FORMAT, "the inputs have elements of types %s and %s",
-                            bp_dtype_name(r->inputs[0]->dtype), bp_dtype_name(dtype));
+    const bp_dtype wanted = r->inputs[0] ? r->inputs[0]->dtype : BP_DTYPE_NONE;
+    if (!bp__onnx_is_float(wanted) && !bp__onnx_is_complex(wanted)) {
+        return bp__fail(BP_E_UNSUPPORTED, "products of elements of type %s are not supported", bp_dtype_name(wanted));
+    }
+    for (int i = 1; i < r->input_count; i++) {
+        if (r->inputs[i] && r->inputs[i]->dtype != wanted) {
+            return bp__fail(BP_E_FORMAT, "the inputs have elements of types %s and %s", bp_dtype_name(wanted),
+                            bp_dtype_name(r->inputs[i]->dtype));
         }
     }
     return BP_OK;

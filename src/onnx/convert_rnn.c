@@ -150,7 +150,7 @@ bp_status bp__onnx_convert_rnn(bp__onnx *r, const bp__onnx_row *row) {
     const layer *of = &layers[row->call[0] == 'l' ? 1 : row->call[0] == 'g' ? 2 : 0];
     int direction;
     bool batch_first = false, relu = false;
-    bp__onnx_value *operands[9] = {0}, *y, *states[2];
+    bp__onnx_value *operands[9] = {0}, *y, *states[2] = {NULL, NULL};
     BP__TRY(read_attributes(r, of, &direction, &batch_first, &relu));
     if (bp__onnx_input(r, 7)) {
         return bp__fail(BP_E_UNSUPPORTED, "input 'P', weights of the cell to the gates, is not supported");

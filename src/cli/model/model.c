@@ -49,16 +49,18 @@ static int read_name(const char *option, const char *text, char **name, const ch
 }
 
 static int read_size(const char *text, char **name, int64_t *size) {
-    const char *value;
+    const char *value = NULL;
     const int code = read_name("size", text, name, &value);
-    return code != CLI_OK ? code
-           : bp__parse_int(value, size) && *size >= 0
+    if (code != CLI_OK) {
+        return code;
+    }
+    return bp__parse_int(value, size) && *size >= 0
                ? CLI_OK
                : cli_fail(CLI_USAGE, "--size %s: the size must be a whole number", text);
 }
 
 static int read_choices(choices *c, const cli_args *args) {
-    const char *text, *value;
+    const char *text, *value = NULL;
     int code = CLI_OK;
     const size_t sizes = (size_t)count_values(args, "size"), values = (size_t)count_values(args, "constant");
     c->names = cli_allocate((sizes + values + 1) * sizeof *c->names);
