@@ -21,6 +21,15 @@ def images():
     return np.load(ROOT / "examples/data/digits.npy")
 
 
+@pytest.fixture
+def onnx():
+    """The package. The folder tests/onnx can be imported too, and has no modules."""
+    pytest.importorskip("onnx.helper", reason="the package onnx is not installed")
+    import onnx
+
+    return onnx
+
+
 # ---- A model of the repository ----
 
 
@@ -211,8 +220,7 @@ def _steps(kind, x, w, r, b, h, c, lengths, reverse):
 @pytest.mark.parametrize("layout", [0, 1])
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("kind", ["RNN", "GRU", "LSTM"])
-def test_recurrent_layers(kind, direction, layout, known, tmp_path):
-    onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
+def test_recurrent_layers(kind, direction, layout, known, tmp_path, onnx):
     random = np.random.default_rng(7)
     steps, items, width, size, gates = 5, 3, 4, 6, {"RNN": 1, "GRU": 3, "LSTM": 4}[kind]
     count = 1 + (direction == "bidirectional")
@@ -267,8 +275,7 @@ def _run_node(path, opset, operation, arrays, constants, outputs=1, **attributes
 
 
 @pytest.mark.parametrize("opset, operation", [(9, "Upsample"), (10, "Resize")])
-def test_scales_before_opset_11(opset, operation, tmp_path):
-    pytest.importorskip("onnx", reason="the package onnx is not installed")
+def test_scales_before_opset_11(opset, operation, tmp_path, onnx):
     x = np.random.default_rng(3).standard_normal((1, 2, 3, 4)).astype("f4")
     scales = np.array([1, 1, 2, 3], "f4")
     got = _run_node(tmp_path / "m.onnx", opset, operation, [x, scales], {"x1"}, mode="nearest")
@@ -279,8 +286,7 @@ def test_scales_before_opset_11(opset, operation, tmp_path):
     np.testing.assert_allclose(got, wanted, rtol=1e-6, atol=1e-6)
 
 
-def test_triangles_far_from_the_diagonal(tmp_path):
-    pytest.importorskip("onnx", reason="the package onnx is not installed")
+def test_triangles_far_from_the_diagonal(tmp_path, onnx):
     x = np.ones((3, 3), "f4")
     for upper in (0, 1):
         for k in (2**63 - 1, -(2**63)):
@@ -291,8 +297,7 @@ def test_triangles_far_from_the_diagonal(tmp_path):
 # ---- Elements in other files ----
 
 
-def test_external_elements(tmp_path):
-    onnx = pytest.importorskip("onnx", reason="the package onnx is not installed")
+def test_external_elements(tmp_path, onnx):
     weight = np.arange(6, dtype=np.float32).reshape(3, 2)
     x, y = (onnx.helper.make_tensor_value_info(name, 1, [2, size]) for name, size in (("x", 3), ("y", 2)))
     node = onnx.helper.make_node("MatMul", ["x", "w"], ["y"])
