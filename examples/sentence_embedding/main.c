@@ -4,7 +4,7 @@
  *
  * ../networks/fetch.py makes WEIGHTS (Apache licence). SENTENCES is a text file with a sentence on each line, in UTF-8.
  * Prints the sentences in descending order of the cosine similarity to QUERY; without QUERY the 384 numbers of each
- * sentence, with --tokens its word pieces. --explain prints which library and algorithm runs each layer, and --repeat
+ * sentence, with --tokens its word pieces. --explain prints which library and algorithm runs each part, and --repeat
  * computes the first 16 sentences N times more and prints the median in milliseconds. */
 #include "tokenizer.h"
 
@@ -17,140 +17,114 @@ enum {
     BLOCKS = 6,
     HIDDEN = 384,
     HEADS = 12,
-    WIDE = 1536,     /* between the two last layers of a block */
-    WORDS = 30522,   /* word pieces */
-    POSITIONS = 512, /* rows of the table; LONGEST of them are used */
-    LONGEST = 256,   /* tokens of a sentence: max_seq_length of this network in sentence-transformers */
-    AT_ONCE = 16,    /* sentences */
+    WIDE = 1536,   /* between the two last layers of a block */
+    LONGEST = 256, /* tokens of a sentence: max_seq_length of this network in sentence-transformers */
+    AT_ONCE = 16,  /* sentences */
     TOKENS = AT_ONCE * LONGEST,
-    STEP = 8, /* the number of tokens is a multiple of it, so that few shapes need layers */
+    STEP = 8, /* the number of tokens is a multiple of it, so that there are few graphs */
 };
 
 /* ---- The network: a BERT with 6 blocks, and the mean over the tokens of each sentence ---- */
 
-/* The linear layers and the normalizations of a block, and their weights. */
-enum { QKV, ATTENDED, UP, DOWN, LAYERS, ATTENDED_NORM = LAYERS, NORM, PARTS };
-static const struct {
-    const char *name;
-    int64_t shape[3];                                               /* of the weight; 0 ends it */
-} parts[] = {[QKV] = {"attention.self.qkv", {3L * HIDDEN, HIDDEN}}, /* query, key and value, joined by fetch.py */
-             [ATTENDED] = {"attention.output.dense", {HIDDEN, HIDDEN}},
-             [UP] = {"intermediate.dense", {WIDE, HIDDEN}},
-             [DOWN] = {"output.dense", {HIDDEN, WIDE}},
-             [ATTENDED_NORM] = {"attention.output.LayerNorm", {HIDDEN}},
-             [NORM] = {"output.LayerNorm", {HIDDEN}}};
-
 typedef struct encoder {
-    bp_options *options;
-    weights file;
-    bp_view words, positions, norm[2], of[BLOCKS][PARTS][2]; /* weights and biases */
-    int64_t batch, length;                                   /* the shape; 0: none yet */
-    layer layers[BLOCKS][LAYERS];                            /* for this shape, as the views */
-    bp_view ids, mask, share, hidden, sum, qkv, query, key, value, attended, heads, wide, vectors;
+    bp_weights *file;
+    int64_t batch, length; /* of the network; 0: there is none yet */
+    network network;
+    bp_view ids, mask, share, vectors;
     struct {
         int32_t ids[TOKENS];
         bool mask[TOKENS];   /* which tokens are there */
         float share[TOKENS]; /* of the sentence's mean: 1 / the number of tokens, or 0 */
-        float hidden[TOKENS * HIDDEN], sum[TOKENS * HIDDEN], qkv[TOKENS * 3 * HIDDEN], attended[TOKENS * HIDDEN];
-        float wide[TOKENS * WIDE], vectors[AT_ONCE * HIDDEN];
+        float vectors[AT_ONCE * HIDDEN];
     } memory;
 } encoder;
 
-static void open_encoder(encoder *e, const char *path) {
-    weights_open(&e->file, path);
-    weights_find(&e->file, &e->words, BP_F32, (int64_t[]){WORDS, HIDDEN, 0}, "embeddings.word_embeddings.weight");
-    weights_find(&e->file, &e->positions, BP_F32, (int64_t[]){POSITIONS, HIDDEN, 0}, "embeddings.positions_of_type_0");
-    weights_pair(&e->file, e->norm, (int64_t[]){HIDDEN, 0}, "embeddings.LayerNorm");
-    for (int i = 0; i < BLOCKS * PARTS; i++) {
-        const int block = i / PARTS, part = i % PARTS;
-        weights_pair(&e->file, e->of[block][part], parts[part].shape, "encoder.layer.%d.%s", block, parts[part].name);
+/* Adds a linear layer or a normalization, whose weight and bias have this name. */
+static bp_value add_layer(encoder *e, const char *call, const char *fields, bp_value input, const char *name,
+                          int block) {
+    bp_graph *graph = e->network.graph;
+    char path[96];
+    if (block < 0) {
+        snprintf(path, sizeof path, "embeddings.%s", name);
+    } else {
+        snprintf(path, sizeof path, "encoder.layer.%d.%s", block, name);
     }
+    return CALL(graph, call, fields, input, add_weight(graph, e->file, "%s.weight", path),
+                add_weight(graph, e->file, "%s.bias", path));
 }
 
-static void release_layers(encoder *e) {
-    for (int i = 0; i < BLOCKS * LAYERS && e->batch; i++) {
-        layer_release(&e->layers[i / LAYERS][i % LAYERS]);
+static bp_value add_norm(encoder *e, bp_value input, const char *name, int block) {
+    return add_layer(e, "layer_norm", "row_ndim=1, eps=1e-12", input, name, block);
+}
+
+/* The heads in columns `first` and up: batch x heads x tokens x columns of a head. */
+static bp_value add_heads(encoder *e, bp_value of, int64_t first) {
+    bp_graph *graph = e->network.graph;
+    bp_value columns, apart, heads;
+    CHECK(bp_graph_slice(graph, of, 2, first, first + HIDDEN, 1, &columns));
+    CHECK(bp_graph_reshape(graph, columns, 4, (int64_t[]){e->batch, e->length, HEADS, HIDDEN / HEADS}, &apart));
+    CHECK(bp_graph_permute(graph, apart, 4, (int[]){0, 2, 1, 3}, &heads));
+    return heads;
+}
+
+static bp_value add_block(encoder *e, bp_value hidden, bp_value mask, int block) {
+    bp_graph *graph = e->network.graph;
+    bp_value together, joined;
+    const bp_value qkv = add_layer(e, "linear", NULL, hidden, "attention.self.qkv", block); /* joined by fetch.py */
+    const bp_value heads = CALL(graph, "attention", NULL, add_heads(e, qkv, 0), add_heads(e, qkv, HIDDEN),
+                                add_heads(e, qkv, 2L * HIDDEN), mask);
+    CHECK(bp_graph_permute(graph, heads, 4, (int[]){0, 2, 1, 3}, &together));
+    CHECK(bp_graph_reshape(graph, together, 3, (int64_t[]){e->batch, e->length, HIDDEN}, &joined));
+    const bp_value attended = add_layer(e, "linear", NULL, joined, "attention.output.dense", block);
+    hidden = add_norm(e, CALL(graph, "binary", "kind=add", attended, hidden), "attention.output.LayerNorm", block);
+    const bp_value wide = add_layer(e, "linear", "activation=gelu", hidden, "intermediate.dense", block);
+    const bp_value down = add_layer(e, "linear", NULL, wide, "output.dense", block);
+    return add_norm(e, CALL(graph, "binary", "kind=add", down, hidden), "output.LayerNorm", block);
+}
+
+/* Builds the network for `batch` sentences of `length` tokens. */
+static void build(encoder *e) {
+    bp_value ids, mask, share, places;
+    CHECK(bp_graph_create(&e->network.graph));
+    bp_graph *graph = e->network.graph;
+    CHECK(bp_graph_input(graph, "ids", BP_I32, 2, e->ids.shape, &ids));
+    CHECK(bp_graph_input(graph, "mask", BP_BOOL, 4, e->mask.shape, &mask));
+    CHECK(bp_graph_input(graph, "share", BP_F32, 3, e->share.shape, &share));
+    const bp_value words = add_weight(graph, e->file, "embeddings.word_embeddings.weight");
+    CHECK(bp_graph_slice(graph, add_weight(graph, e->file, "embeddings.positions_of_type_0"), 0, 0, e->length, 1,
+                         &places));
+    bp_value hidden = CALL(graph, "binary", "kind=add", CALL(graph, "take", "axis=0", words, ids), places);
+    hidden = add_norm(e, hidden, "LayerNorm", -1);
+    for (int block = 0; block < BLOCKS; block++) {
+        hidden = add_block(e, hidden, mask, block);
     }
+    CHECK(bp_graph_output(graph, "mean", CALL(graph, "matmul", NULL, share, hidden)));
+    CHECK(bp_graph_finish(graph));
 }
 
-static void view(bp_view *v, void *memory, bp_dtype type, int64_t batch, int64_t rows, int64_t columns) {
-    CHECK(bp_view_init(v, memory, type, 3, (int64_t[]){batch, rows, columns}, NULL));
-}
-
-/* Views the heads in columns `first` and up of a tensor: batch x heads x tokens x columns of a head. */
-static void view_heads(bp_view *heads, const bp_view *of, int64_t first) {
-    const int64_t batch = of->shape[0], length = of->shape[1], columns = of->shape[2], own = HIDDEN / HEADS;
-    CHECK(bp_view_init(heads, (float *)of->tensor.data + first, BP_F32, 4, (int64_t[]){batch, HEADS, length, own},
-                       (int64_t[]){length * columns, own, columns, 1}));
-}
-
-/* Prepares the layers for `batch` sentences of `length` tokens, unless they are ready for this shape. */
+/* Makes the network for `batch` sentences of `length` tokens, unless it is the one for this shape. */
 static void set_shape(encoder *e, int64_t batch, int64_t length) {
+    network *n = &e->network;
     if (batch == e->batch && length == e->length) {
         return;
     }
-    release_layers(e);
+    bp_graph_release(n->graph);
     e->batch = batch;
-    e->length = e->positions.shape[0] = length;
+    e->length = length;
     CHECK(bp_view_matrix(&e->ids, e->memory.ids, BP_I32, batch, length));
     CHECK(bp_view_init(&e->mask, e->memory.mask, BP_BOOL, 4, (int64_t[]){batch, 1, 1, length}, NULL));
-    view(&e->share, e->memory.share, BP_F32, batch, 1, length);
-    view(&e->hidden, e->memory.hidden, BP_F32, batch, length, HIDDEN);
-    view(&e->sum, e->memory.sum, BP_F32, batch, length, HIDDEN);
-    view(&e->qkv, e->memory.qkv, BP_F32, batch, length, 3L * HIDDEN);
-    view_heads(&e->query, &e->qkv, 0);
-    view_heads(&e->key, &e->qkv, HIDDEN);
-    view_heads(&e->value, &e->qkv, 2L * HIDDEN);
-    view(&e->attended, e->memory.attended, BP_F32, batch, length, HIDDEN);
-    view_heads(&e->heads, &e->attended, 0);
-    view(&e->wide, e->memory.wide, BP_F32, batch, length, WIDE);
-    view(&e->vectors, e->memory.vectors, BP_F32, batch, 1, HIDDEN);
-    const bp_view *in[] = {&e->hidden, &e->attended, &e->hidden, &e->wide};
-    bp_view *out[] = {&e->qkv, &e->sum, &e->wide, &e->sum};
-    for (int i = 0; i < BLOCKS * LAYERS; i++) {
-        const int part = i % LAYERS;
-        layer_linear(&e->layers[i / LAYERS][part], e->options, in[part], e->of[i / LAYERS][part], out[part],
-                     part == UP ? BP_UNARY_GELU : BP_UNARY_COPY);
-    }
+    CHECK(bp_view_init(&e->share, e->memory.share, BP_F32, 3, (int64_t[]){batch, 1, length}, NULL));
+    CHECK(bp_view_init(&e->vectors, e->memory.vectors, BP_F32, 3, (int64_t[]){batch, 1, HIDDEN}, NULL));
+    build(e);
+    n->in[0] = &e->ids.tensor;
+    n->in[1] = &e->mask.tensor;
+    n->in[2] = &e->share.tensor;
+    n->out[0] = &e->vectors.tensor;
+    explain_network(n);
 }
 
-/* Adds a tensor to e->sum, and normalizes the rows to e->hidden. */
-static void add_and_normalize(encoder *e, const bp_view *to, const bp_view *pair) {
-    DLTensor *sum = &e->sum.tensor;
-    const bp_layer_norm_call norm = {.struct_size = sizeof norm,
-                                     .kind = BP_LAYER_NORM,
-                                     .row_ndim = 1,
-                                     .eps = 1e-12,
-                                     .input = sum,
-                                     .weight = &pair[0].tensor,
-                                     .bias = &pair[1].tensor,
-                                     .output = &e->hidden.tensor};
-    RUN("add", bp_binary_run(e->options, BP_BINARY_ADD, sum, &to->tensor, sum));
-    RUN("layer_norm", bp_layer_norm_run(e->options, &norm));
-}
-
-/* Computes e->vectors from ids, mask and share. */
 static void run_encoder(void *context) {
-    encoder *e = context;
-    const bp_attention_call attention = {.struct_size = sizeof attention,
-                                         .query = &e->query.tensor,
-                                         .key = &e->key.tensor,
-                                         .value = &e->value.tensor,
-                                         .mask = &e->mask.tensor,
-                                         .output = &e->heads.tensor};
-    RUN("words", bp_take_run(e->options, &e->words.tensor, &e->ids.tensor, 0, &e->sum.tensor));
-    add_and_normalize(e, &e->positions, e->norm);
-    for (int b = 0; b < BLOCKS; b++) {
-        const layer *l = e->layers[b];
-        RUN("query_key_value", layer_run(&l[QKV], e->memory.hidden, e->memory.qkv));
-        RUN("attention", bp_attention_run(e->options, &attention));
-        RUN("attended", layer_run(&l[ATTENDED], e->memory.attended, e->memory.sum));
-        add_and_normalize(e, &e->hidden, e->of[b][ATTENDED_NORM]);
-        RUN("up", layer_run(&l[UP], e->memory.hidden, e->memory.wide));
-        RUN("down", layer_run(&l[DOWN], e->memory.wide, e->memory.sum));
-        add_and_normalize(e, &e->hidden, e->of[b][NORM]);
-    }
-    RUN("mean", bp_matmul_run(e->options, &e->share.tensor, &e->hidden.tensor, &e->vectors.tensor));
+    run_network(&((encoder *)context)->network);
 }
 
 /* ---- Sentences ---- */
@@ -251,7 +225,7 @@ static void print_numbers(const sentence *s, bool tokens) {
 int main(int argc, char **argv) {
     static encoder e;
     list l = {0};
-    int repeats = 0, at = read_options(argc, argv, &e.options, &repeats);
+    int repeats = 0, at = read_options(argc, argv, &e.network.options, &repeats);
     const bool tokens = at < argc && strcmp(argv[at], "--tokens") == 0;
     at += tokens;
     if (argc - at < 2 || argc - at > 3 || strncmp(argv[at], "--", 2) == 0) {
@@ -259,8 +233,8 @@ int main(int argc, char **argv) {
              "[QUERY]");
     }
     char *const query = argc - at == 3 ? argv[at + 2] : NULL;
-    open_encoder(&e, argv[at]);
-    tokenizer_open(&e.file);
+    CHECK(bp_weights_open(&e.file, argv[at]));
+    tokenizer_open(e.file);
     read_sentences(&l, argv[at + 1]);
     if (query) {
         add_sentence(&l, need(strdup(query)), strlen(query), "QUERY", 1);
@@ -285,8 +259,8 @@ int main(int argc, char **argv) {
         free(l.at[i].text);
     }
     free(l.at);
-    release_layers(&e);
-    weights_close(&e.file);
-    bp_options_release(e.options);
+    bp_graph_release(e.network.graph);
+    bp_weights_close(e.file);
+    bp_options_release(e.network.options);
     return 0;
 }

@@ -25,11 +25,11 @@ enum { PIECES = 30522 };
 static const rule *rules;
 static const piece *pieces; /* sorted by text */
 
-void tokenizer_open(const weights *file) {
+void tokenizer_open(bp_weights *file) {
     bp_view view;
-    weights_find(file, &view, BP_U8, (int64_t[]){RULES, sizeof(rule), 0}, "tokenizer.rules");
+    view_weight(file, &view, BP_U8, (int64_t[]){RULES, sizeof(rule), 0}, "tokenizer.rules");
     rules = view.tensor.data;
-    weights_find(file, &view, BP_U8, (int64_t[]){PIECES, sizeof(piece), 0}, "tokenizer.pieces");
+    view_weight(file, &view, BP_U8, (int64_t[]){PIECES, sizeof(piece), 0}, "tokenizer.pieces");
     pieces = view.tensor.data;
     if (!setlocale(LC_CTYPE, "C.UTF-8")) { /* for mbrtowc() */
         stop("the C library has no locale C.UTF-8");

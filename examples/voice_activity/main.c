@@ -4,7 +4,7 @@
  *
  * WEIGHTS come from the Python package silero-vad (MIT licence), which ../networks/fetch.py gets; FILE.wav has one
  * channel of 16-bit samples, 16000 a second. Prints the segments with speech in seconds, or with --probabilities the
- * probability of each block of 512 samples. --explain prints which library and algorithm runs each layer, --repeat
+ * probability of each block of 512 samples. --explain prints which library and algorithm runs each part, --repeat
  * computes all N times more and prints the median time. */
 #include "../networks/network.h"
 
@@ -23,122 +23,91 @@ enum {
     AT_ONCE = 32, /* blocks that are computed together; they depend on each other in the LSTM only */
 };
 
-/* The images between the layers, channels-last: blocks x channels x frames. */
-typedef struct image {
-    bp_view view;
-    float *data;
-} image;
-
 typedef struct detector {
-    bp_options *options;
-    weights file;
-    image samples, spectrum, magnitude, features[4], hidden, speech;
-    bp_view real, imaginary; /* parts of the spectrum */
-    layer stft, conv[4], last;
-    bp_view lstm[4]; /* weight_ih, weight_hh, bias_ih, bias_hh */
-    float state[2][2][HIDDEN];
-    int current; /* index of the state before the next block */
+    bp_weights *file;
+    network network;
+    bp_view samples, speech, states[4]; /* hidden and cell state, before and after */
+    struct {
+        float samples[AT_ONCE * PADDED], speech[AT_ONCE], states[4][HIDDEN];
+    } memory;
 } detector;
 
-static void make_image(image *i, int64_t blocks, int64_t channels, int64_t frames) {
-    i->data = need(aligned_alloc(64, (size_t)(blocks * channels * frames * 4 + 63) / 64 * 64));
-    CHECK(bp_view_init(&i->view, i->data, BP_F32, 3, (const int64_t[]){blocks, channels, frames},
-                       (const int64_t[]){channels * frames, 1, channels}));
+/* The magnitudes of the frequencies of each frame: blocks x bins x frames. */
+static bp_value add_spectrum(bp_graph *graph, bp_weights *file, bp_value samples) {
+    bp_value real, imaginary;
+    const bp_value basis = add_weight(graph, file, "model.stft.forward_basis_buffer");
+    const bp_value both = CALL(graph, "conv", "ndim=1, stride=[128]", samples, basis);
+    CHECK(bp_graph_slice(graph, both, 1, 0, BINS, 1, &real));
+    CHECK(bp_graph_slice(graph, both, 1, BINS, 2L * BINS, 1, &imaginary));
+    const bp_value squares = CALL(graph, "binary", "kind=multiply", real, real);
+    const bp_value others = CALL(graph, "binary", "kind=multiply", imaginary, imaginary);
+    return CALL(graph, "unary", "kind=sqrt", CALL(graph, "binary", "kind=add", squares, others));
 }
 
-static void make_conv(detector *d, layer *l, const bp_view *weight, const bp_view *bias, image *in, image *out,
-                      int64_t stride, int64_t padding) {
-    const bp_conv_call call = {.struct_size = sizeof call,
-                               .ndim = 1,
-                               .stride = &stride,
-                               .padding = &padding,
-                               .activation = bias ? BP_UNARY_RELU : BP_UNARY_COPY,
-                               .input = &in->view.tensor,
-                               .weight = &weight->tensor,
-                               .bias = bias ? &bias->tensor : NULL,
-                               .output = &out->view.tensor};
-    layer_conv(l, d->options, &call);
+static bp_value add_convolutions(bp_graph *graph, bp_weights *file, bp_value image) {
+    static const int strides[] = {1, 2, 2, 1};
+    for (int i = 0; i < 4; i++) {
+        char fields[64];
+        snprintf(fields, sizeof fields, "ndim=1, stride=[%d], padding=[1], activation=relu", strides[i]);
+        image = CALL(graph, "conv", fields, image, add_weight(graph, file, "model.encoder.%d.reparam_conv.weight", i),
+                     add_weight(graph, file, "model.encoder.%d.reparam_conv.bias", i));
+    }
+    return image;
+}
+
+/* The blocks are the steps of the LSTM. Its states after one piece of the recording are those before the next one. */
+static bp_value add_lstm(bp_graph *graph, bp_weights *file, bp_value features, const bp_value state[2]) {
+    bp_value steps, hidden, after[2], rows;
+    CHECK(bp_graph_reshape(graph, features, 3, (int64_t[]){AT_ONCE, 1, HIDDEN}, &steps));
+    const bp_value operands[] = {steps,
+                                 add_weight(graph, file, "model.decoder.rnn.weight_ih"),
+                                 add_weight(graph, file, "model.decoder.rnn.weight_hh"),
+                                 0,
+                                 add_weight(graph, file, "model.decoder.rnn.bias_ih"),
+                                 add_weight(graph, file, "model.decoder.rnn.bias_hh"),
+                                 state[0],
+                                 state[1]};
+    CHECK(bp_graph_call(graph, "rnn", "mode=lstm", 8, operands, 3, (bp_value *[]){&hidden, &after[0], &after[1]}));
+    CHECK(bp_graph_reshape(graph, hidden, 2, (int64_t[]){AT_ONCE, HIDDEN}, &rows));
+    CHECK(bp_graph_output(graph, "hidden", after[0]));
+    CHECK(bp_graph_output(graph, "cell", after[1]));
+    return CALL(graph, "unary", "kind=relu", rows);
+}
+
+static bp_graph *build(bp_weights *file) {
+    bp_graph *graph;
+    bp_value samples, state[2], weight;
+    CHECK(bp_graph_create(&graph));
+    CHECK(bp_graph_input(graph, "samples", BP_F32, 3, (int64_t[]){AT_ONCE, 1, PADDED}, &samples));
+    CHECK(bp_graph_input(graph, "hidden", BP_F32, 3, (int64_t[]){1, 1, HIDDEN}, &state[0]));
+    CHECK(bp_graph_input(graph, "cell", BP_F32, 3, (int64_t[]){1, 1, HIDDEN}, &state[1]));
+    const bp_value features = add_convolutions(graph, file, add_spectrum(graph, file, samples));
+    const bp_value hidden = add_lstm(graph, file, features, state);
+    const bp_value last = add_weight(graph, file, "model.decoder.decoder.2.weight"); /* of a convolution */
+    CHECK(bp_graph_reshape(graph, last, 2, (int64_t[]){1, HIDDEN}, &weight));
+    const bp_value speech = CALL(graph, "linear", "activation=sigmoid", hidden, weight,
+                                 add_weight(graph, file, "model.decoder.decoder.2.bias"));
+    CHECK(bp_graph_output(graph, "speech", speech));
+    CHECK(bp_graph_finish(graph));
+    return graph;
 }
 
 static void make_detector(detector *d, const char *path) {
-    static const struct {
-        int64_t channels, frames, stride;
-    } layers[] = {{128, 4, 1}, {64, 2, 2}, {64, 1, 2}, {HIDDEN, 1, 1}};
-    static const char *const names[] = {"weight_ih", "weight_hh", "bias_ih", "bias_hh"};
-    bp_view pair[2], rows, result;
-    weights_open(&d->file, path);
-    make_image(&d->samples, AT_ONCE, 1, PADDED);
-    make_image(&d->spectrum, AT_ONCE, 2 * BINS, FRAMES);
-    make_image(&d->magnitude, AT_ONCE, BINS, FRAMES);
-    weights_find(&d->file, pair, BP_F32, (int64_t[]){2 * BINS, 1, 256, 0}, "model.stft.forward_basis_buffer");
-    make_conv(d, &d->stft, pair, NULL, &d->samples, &d->spectrum, 128, 0);
-    CHECK(bp_view_copy(&d->real, &d->spectrum.view));
-    d->real.shape[1] = BINS;
-    CHECK(bp_view_copy(&d->imaginary, &d->real));
-    d->imaginary.tensor.byte_offset = BINS * sizeof(float);
+    network *n = &d->network;
+    CHECK(bp_weights_open(&d->file, path));
+    n->graph = build(d->file);
+    CHECK(bp_view_init(&d->samples, d->memory.samples, BP_F32, 3, (int64_t[]){AT_ONCE, 1, PADDED}, NULL));
+    CHECK(bp_view_matrix(&d->speech, d->memory.speech, BP_F32, AT_ONCE, 1));
     for (int i = 0; i < 4; i++) {
-        image *in = i ? &d->features[i - 1] : &d->magnitude, *out = &d->features[i];
-        make_image(out, AT_ONCE, layers[i].channels, layers[i].frames);
-        weights_pair(&d->file, pair, (int64_t[]){layers[i].channels, in->view.shape[1], 3, 0},
-                     "model.encoder.%d.reparam_conv", i);
-        make_conv(d, &d->conv[i], &pair[0], &pair[1], in, out, layers[i].stride, 1);
+        CHECK(bp_view_init(&d->states[i], d->memory.states[i], BP_F32, 3, (int64_t[]){1, 1, HIDDEN}, NULL));
     }
-    for (int i = 0; i < 4; i++) {
-        const int64_t shape[] = {4 * HIDDEN, i < 2 ? HIDDEN : 0, 0};
-        weights_find(&d->file, &d->lstm[i], BP_F32, shape, "model.decoder.rnn.%s", names[i]);
+    n->in[0] = &d->samples.tensor;
+    n->out[2] = &d->speech.tensor;
+    for (int i = 0; i < 2; i++) {
+        n->in[1 + i] = &d->states[i].tensor;
+        n->out[i] = &d->states[2 + i].tensor;
     }
-    make_image(&d->hidden, AT_ONCE, HIDDEN, 1);
-    make_image(&d->speech, AT_ONCE, 1, 1);
-    weights_pair(&d->file, pair, (int64_t[]){1, HIDDEN, 1, 0}, "model.decoder.decoder.2");
-    pair[0].tensor.ndim = 2;
-    CHECK(bp_view_matrix(&rows, d->hidden.data, BP_F32, AT_ONCE, HIDDEN));
-    CHECK(bp_view_matrix(&result, d->speech.data, BP_F32, AT_ONCE, 1));
-    layer_linear(&d->last, d->options, &rows, pair, &result, BP_UNARY_SIGMOID);
-}
-
-/* The states of the LSTM after one piece of the recording are those before the next one. */
-static void run_lstm(detector *d, int64_t blocks) {
-    bp_view in, out, state[4];
-    CHECK(bp_view_init(&in, d->features[3].data, BP_F32, 3, (const int64_t[]){blocks, 1, HIDDEN}, NULL));
-    CHECK(bp_view_init(&out, d->hidden.data, BP_F32, 3, (const int64_t[]){blocks, 1, HIDDEN}, NULL));
-    for (int i = 0; i < 4; i++) {
-        float *memory = d->state[i < 2 ? d->current : !d->current][i % 2];
-        CHECK(bp_view_init(&state[i], memory, BP_F32, 2, (const int64_t[]){1, HIDDEN}, NULL));
-    }
-    const bp_rnn_call call = {.struct_size = sizeof call,
-                              .mode = BP_RNN_LSTM,
-                              .input = &in.tensor,
-                              .weight_ih = &d->lstm[0].tensor,
-                              .weight_hh = &d->lstm[1].tensor,
-                              .bias_ih = &d->lstm[2].tensor,
-                              .bias_hh = &d->lstm[3].tensor,
-                              .initial_hidden = &state[0].tensor,
-                              .initial_cell = &state[1].tensor,
-                              .output = &out.tensor,
-                              .final_hidden = &state[2].tensor,
-                              .final_cell = &state[3].tensor};
-    RUN("lstm", bp_rnn_run(d->options, &call));
-    d->current = !d->current;
-}
-
-/* Computes the probabilities of the blocks in d->samples. */
-static void detect(detector *d, int64_t blocks, float *probabilities) {
-    static const char *const names[] = {"conv1", "conv2", "conv3", "conv4"};
-    DLTensor *re = &d->real.tensor, *im = &d->imaginary.tensor, *m = &d->magnitude.view.tensor;
-    RUN("stft", layer_run(&d->stft, d->samples.data, d->spectrum.data));
-    CHECK(bp_binary_run(d->options, BP_BINARY_MULTIPLY, re, re, m));
-    CHECK(bp_binary_run(d->options, BP_BINARY_MULTIPLY, im, im, im));
-    CHECK(bp_binary_run(d->options, BP_BINARY_ADD, m, im, m));
-    RUN("magnitude", bp_unary_run(d->options, BP_UNARY_SQRT, m, m));
-    for (int i = 0; i < 4; i++) {
-        const image *in = i ? &d->features[i - 1] : &d->magnitude;
-        RUN(names[i], layer_run(&d->conv[i], in->data, d->features[i].data));
-    }
-    run_lstm(d, blocks);
-    DLTensor *hidden = &d->hidden.view.tensor;
-    CHECK(bp_unary_run(d->options, BP_UNARY_RELU, hidden, hidden));
-    RUN("last", layer_run(&d->last, d->hidden.data, d->speech.data));
-    memcpy(probabilities, d->speech.data, (size_t)blocks * sizeof(float));
+    explain_network(n);
 }
 
 /* Reads the samples of a recording, from -1 to 1. */
@@ -201,13 +170,16 @@ typedef struct recording {
 static void detect_all(void *context) {
     const recording *r = context;
     const int64_t blocks = (r->count + BLOCK - 1) / BLOCK;
-    memset(r->d->state, 0, sizeof r->d->state);
+    detector *d = r->d;
+    memset(d->memory.states, 0, sizeof d->memory.states);
     for (int64_t first = 0; first < blocks; first += AT_ONCE) {
         const int64_t many = blocks - first < AT_ONCE ? blocks - first : AT_ONCE;
         for (int64_t i = 0; i < AT_ONCE; i++) {
-            fill_block(r->d->samples.data + i * PADDED, r->samples, r->count, (first + i) * BLOCK);
+            fill_block(d->memory.samples + i * PADDED, r->samples, r->count, (first + i) * BLOCK);
         }
-        detect(r->d, many, r->probability + first);
+        run_network(&d->network);
+        memcpy(r->probability + first, d->memory.speech, (size_t)many * sizeof(float));
+        memcpy(d->memory.states[0], d->memory.states[2], sizeof d->memory.states / 2);
     }
 }
 
@@ -232,23 +204,9 @@ static void print_segments(const float *probability, int64_t blocks, int64_t sam
     }
 }
 
-static void release(detector *d) {
-    image *const images[] = {&d->samples,     &d->spectrum,    &d->magnitude, &d->features[0], &d->features[1],
-                             &d->features[2], &d->features[3], &d->hidden,    &d->speech};
-    layer *const layers[] = {&d->stft, &d->conv[0], &d->conv[1], &d->conv[2], &d->conv[3], &d->last};
-    for (size_t i = 0; i < sizeof images / sizeof *images; i++) {
-        free(images[i]->data);
-    }
-    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
-        layer_release(layers[i]);
-    }
-    weights_close(&d->file);
-    bp_options_release(d->options);
-}
-
 int main(int argc, char **argv) {
     static detector d;
-    int repeats = 0, at = read_options(argc, argv, &d.options, &repeats);
+    int repeats = 0, at = read_options(argc, argv, &d.network.options, &repeats);
     const bool probabilities = at < argc && strcmp(argv[at], "--probabilities") == 0;
     at += probabilities;
     if (argc - at != 2) {
@@ -272,6 +230,8 @@ int main(int argc, char **argv) {
     }
     free(samples);
     free(probability);
-    release(&d);
+    bp_graph_release(d.network.graph);
+    bp_weights_close(d.file);
+    bp_options_release(d.network.options);
     return 0;
 }

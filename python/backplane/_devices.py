@@ -12,6 +12,7 @@ from ._elements import type_name
 from ._errors import bad_type, bad_value, failure, whole
 from ._help import helped
 from ._torch_names import default_device, device
+from ._traced import refuse_while_tracing
 
 DeviceArgument = Union[None, str, int, device]
 
@@ -218,6 +219,7 @@ _WIDE = frozenset(("f64", "float64", "i64", "int64", "u64", "uint64"))
 
 
 def _random(kind: str, size: Sequence[Any], dtype: Any, place: DeviceArgument) -> _core.Tensor:
+    refuse_while_tracing("random numbers are drawn in a traced function, and each call of the graph would have the same")
     shape, name, element = _size(size), _place(place), _type(dtype)
     count = math.prod(shape)
     wide = element in _WIDE

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, 
 
 from . import _core
 from ._errors import bad_type, failure
+from ._traced import refuse_while_tracing
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -173,6 +174,7 @@ class flags(contextlib.ContextDecorator):
         return fresh
 
     def __enter__(self) -> flags:
+        refuse_while_tracing("flags() is in a traced function; the settings of the compiled function are those that its caller has")
         self._scope.enter()
         return self
 

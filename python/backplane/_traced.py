@@ -3,7 +3,22 @@
 from __future__ import annotations
 
 import sys
-from typing import Any, Tuple
+import threading
+from typing import Any, Callable, Optional, Tuple
+
+
+class _Tracing(threading.local):
+    refuse: Optional[Callable[[str], Exception]] = None
+    """Makes the error for what cannot be recorded, while the thread traces a function."""
+
+
+TRACING = _Tracing()
+
+
+def refuse_while_tracing(what: str) -> None:
+    """Raises the error of a function that is being traced by the calling thread, because later calls would not do this."""
+    if TRACING.refuse is not None:
+        raise TRACING.refuse(what)
 
 
 class Traced:

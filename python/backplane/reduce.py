@@ -19,15 +19,17 @@ import functools
 from typing import TYPE_CHECKING, Any, Callable, Dict, Optional
 
 from . import _core
-from ._convert import widen, with_numpy
+from ._conversions import converted, short_name
+from ._convert import WHOLE, widen, with_numpy
 from ._dimensions import as_tuple
+from ._errors import bad_type, bad_value
 from ._help import complete
 from ._products import _EXPLAINERS, _like
 from ._quick import quick
 from .backends._module import close as _close
 
 if TYPE_CHECKING:
-    from ._types import Dims, Kind, Out, SettingsArgument
+    from ._types import Dims, DType, Kind, Out, SettingsArgument
 
 __all__ = ["all", "any", "argmax", "argmin", "max", "mean", "min", "prod", "std", "sum", "var"]
 
@@ -53,6 +55,27 @@ def _run(
         words["correction"] = correction
     result = _core.reduce(_KINDS.index(name), x, **words)
     return result if explains else out if result is None else _like(result, x)
+
+
+def _typed(name: str, x: Any, dtype: Any) -> Any:
+    """Returns an array that is converted before it is reduced: sums of integers are made in i64."""
+    kind = short_name(dtype)
+    if name == "mean" and kind in WHOLE:
+        raise bad_type(f"mean: dtype is {kind}; it must be a floating type")
+    return converted(with_numpy(name, (x,))[0], "i64" if kind in WHOLE else kind)
+
+
+def _run_typed(name: str, x: Any, axis: Any, keepdims: bool, dtype: Any, out: Any, settings: SettingsArgument, explains: bool) -> Any:
+    """As _run(). A result of another integer type than i64 is converted at the end, which is the same modulo 2^n."""
+    if dtype is None:
+        return _run(name, x, axis, keepdims, out, settings, explains)
+    x, kind = _typed(name, x, dtype), short_name(dtype)
+    if kind not in WHOLE or kind == "i64":
+        return _run(name, x, axis, keepdims, out, settings, explains)
+    if out is not None:
+        raise bad_value(f"out: is given with dtype {kind}; write it with elementwise.astype(), or let dtype be int64")
+    result = _run(name, x, axis, keepdims, None, settings, explains)
+    return result if explains else converted(result, kind)
 
 
 def _finished(call: Any, explain: Any, name: str, text: str, arguments: str, result: str) -> Callable[..., Any]:
@@ -81,6 +104,30 @@ def _reduction(name: str, text: str, result: str, arguments: str = "[1.0, 2.0, 3
     ) -> Any:
         return _run(name, x, axis, keepdims, out, settings, True)
 
+    return _finished(call, explain, name, text, arguments, result)
+
+
+def _sum(name: str, text: str, result: str, arguments: str = "[1.0, 2.0, 3.0]") -> Callable[..., Any]:
+    """Returns a reduction with a type of its own for the sum, as torch and NumPy have it."""
+
+    def call(
+        x: Kind,
+        /,
+        *,
+        axis: Dims = None,
+        dtype: Optional[DType] = None,
+        keepdims: bool = False,
+        out: Optional[Out] = None,
+        settings: SettingsArgument = None,
+    ) -> Kind:
+        return _run_typed(name, x, axis, keepdims, dtype, out, settings, False)
+
+    def explain(
+        x: Any, /, *, axis: Dims = None, dtype: Any = None, keepdims: bool = False, out: Any = None, settings: SettingsArgument = None
+    ) -> Any:
+        return _run_typed(name, x, axis, keepdims, dtype, out, settings, True)
+
+    text += "\n\n``dtype`` is the type to which elements are converted before, and of the result."
     return _finished(call, explain, name, text, arguments, result)
 
 
@@ -118,9 +165,9 @@ torch's default. With no more elements than ``correction``, the result is infini
 Types: f16, bf16, f32 and f64. Integers of NumPy become f64.
 Errors: BadValueError: ``correction`` is not finite"""
 
-sum = _reduction("sum", "Adds elements. The sum of none is 0.", "6.0")
-prod = _reduction("prod", "Multiplies elements. The product of none is 1.", "6.0")
-mean = _reduction("mean", "Computes the mean of elements. The mean of none is NaN.\nTypes: f16, bf16, f32 and f64. Integers of NumPy become f64.", "2.0")
+sum = _sum("sum", "Adds elements. The sum of none is 0.", "6.0")
+prod = _sum("prod", "Multiplies elements. The product of none is 1.", "6.0")
+mean = _sum("mean", "Computes the mean of elements. The mean of none is NaN.\nTypes: f16, bf16, f32 and f64. Integers of NumPy become f64.", "2.0")
 max = _reduction("max", "Finds the greatest element, or NaN if one is NaN.\nErrors: BadValueError: there is no element", "3.0")
 min = _reduction("min", "Finds the least element, or NaN if one is NaN.\nErrors: BadValueError: there is no element", "1.0")
 argmax = _reduction("argmax", "Finds the index of the first greatest element, or of the first NaN. It is i64.\nErrors: BadValueError: there is no element", "2")

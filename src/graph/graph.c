@@ -183,6 +183,7 @@ void bp__graph_unref(bp_graph *graph) {
     for (int i = 0; i < graph->output_count; i++) {
         bp__free(graph->outputs[i].name);
     }
+    bp__weights_drop(graph);
     bp__free(graph->values);
     bp__free(graph->nodes);
     bp__free(graph->inputs);
@@ -258,33 +259,37 @@ static DLTensor own_tensor(const bp__graph_value *value) {
                       .shape = value->shape};
 }
 
-/* Allocates what a constant needs: its strides, and memory of the graph for its elements unless they are borrowed. */
-static bp_status allocate_constant(bp__graph_value *value, bool borrow) {
+/* Makes memory of the graph for the elements of a constant, row-major. */
+static bp_status allocate_elements(bp__graph_value *value) {
     const size_t size = (size_t)value->ndim * sizeof *value->strides, bytes = (size_t)bp__value_bytes(value);
     value->strides = bp__alloc(size);
-    value->block = borrow ? NULL : bp__alloc_aligned(bytes ? bytes : 1);
-    if (!value->strides || !(borrow || value->block)) {
+    value->block = bp__alloc_aligned(bytes ? bytes : 1);
+    if (!value->strides || !value->block) {
         return fail_graph(bytes);
     }
-    if (!borrow) {
-        const DLTensor own = own_tensor(value);
-        bp__tensor_strides(&own, value->strides);
-        value->data = value->block;
-    }
+    const DLTensor own = own_tensor(value);
+    bp__tensor_strides(&own, value->strides);
+    value->data = value->block;
     return BP_OK;
 }
 
-/* Stores where the elements of a constant are: in memory of the graph, or of the program. */
-static bp_status store_constant(bp_graph *graph, bp__graph_value *value, const DLTensor *tensor, bool borrow) {
-    BP__TRY(allocate_constant(value, borrow));
-    if (borrow) {
-        bp__tensor_strides(tensor, value->strides);
-        value->data = bp__tensor_data(tensor);
-        graph->borrows = true;
-        return BP_OK;
-    }
+/* Makes memory of the graph for the elements of a constant, and copies them. */
+static bp_status copy_elements(bp__graph_value *value, const DLTensor *tensor) {
+    BP__TRY(allocate_elements(value));
     DLTensor copy = own_tensor(value);
     return bp_tensor_copy(&copy, tensor);
+}
+
+/* Lets a constant have the memory of a tensor. */
+static bp_status hold_elements(bp__graph_value *value, const DLTensor *tensor) {
+    const size_t size = (size_t)value->ndim * sizeof *value->strides;
+    value->strides = bp__alloc(size);
+    if (!value->strides) {
+        return fail_graph(size);
+    }
+    bp__tensor_strides(tensor, value->strides);
+    value->data = bp__tensor_data(tensor);
+    return BP_OK;
 }
 
 bp_status bp__graph_constant_add(bp_graph *graph, const char *name, bp_dtype dtype, int ndim, const int64_t *shape,
@@ -292,7 +297,7 @@ bp_status bp__graph_constant_add(bp_graph *graph, const char *name, bp_dtype dty
     bp_value made;
     BP__TRY(check_new(graph, name, value));
     BP__TRY(bp__value_add(graph, BP__VALUE_CONSTANT, dtype, ndim, shape, &made));
-    bp_status status = allocate_constant(&graph->values[made], false);
+    bp_status status = allocate_elements(&graph->values[made]);
     if (status != BP_OK) {
         bp__values_drop(graph, made);
         return status;
@@ -302,25 +307,39 @@ bp_status bp__graph_constant_add(bp_graph *graph, const char *name, bp_dtype dty
     return BP_OK;
 }
 
-bp_status bp_graph_constant(bp_graph *graph, const char *name, const DLTensor *tensor, unsigned flags,
-                            bp_value *value) {
-    BP__UNCANCELLED;
+/* Adds a constant with the memory of a tensor, or with a copy of it. */
+static bp_status add_constant(bp_graph *graph, const char *name, const DLTensor *tensor, bool copies, bp_value *value) {
     bp_value made;
-    BP__TRY(check_new(graph, name, value));
-    if (flags > BP_GRAPH_BORROW) {
-        return bp__fail(BP_E_ARGUMENT, "flags is %u; it must be 0 or BP_GRAPH_BORROW", flags);
-    }
-    BP__TRY(bp__tensor_check(tensor, name, false));
-    BP__TRY(bp__tensor_check_host(tensor, name));
     BP__TRY(bp__value_add(graph, BP__VALUE_CONSTANT, bp_dtype_from_dlpack(tensor->dtype), tensor->ndim, tensor->shape,
                           &made));
-    bp_status status = store_constant(graph, &graph->values[made], tensor, flags & BP_GRAPH_BORROW);
+    bp__graph_value *v = &graph->values[made];
+    const bp_status status = copies ? copy_elements(v, tensor) : hold_elements(v, tensor);
     if (status != BP_OK) {
         bp__values_drop(graph, made);
         return status;
     }
     BP__TRY(name_value(graph, made, name));
     *value = made;
+    return BP_OK;
+}
+
+bp_status bp__constant_hold(bp_graph *graph, const char *name, const DLTensor *tensor, bp_value *value) {
+    BP__TRY(check_new(graph, name, value));
+    return add_constant(graph, name, tensor, false, value);
+}
+
+bp_status bp_graph_constant(bp_graph *graph, const char *name, const DLTensor *tensor, unsigned flags,
+                            bp_value *value) {
+    BP__UNCANCELLED;
+    BP__TRY(check_new(graph, name, value));
+    if (flags > BP_GRAPH_BORROW) {
+        return bp__fail(BP_E_ARGUMENT, "flags is %u; it must be 0 or BP_GRAPH_BORROW", flags);
+    }
+    BP__TRY(bp__tensor_check(tensor, name, false));
+    BP__TRY(bp__tensor_check_host(tensor, name));
+    const bool copies = !(flags & BP_GRAPH_BORROW);
+    BP__TRY(add_constant(graph, name, tensor, copies, value));
+    graph->borrows = graph->borrows || !copies;
     return BP_OK;
 }
 

@@ -89,6 +89,8 @@ struct bp_graph {
     bp__names names, output_names; /* of inputs and constants; of outputs */
     bool borrows;                  /* a constant is memory of the program */
     const char *label;             /* of the nodes that are added; not copied; NULL: none */
+    struct bp_weights **weights;   /* files whose memory constants have */
+    int weights_count, weights_capacity;
     struct bp__graph_plans *plans; /* of the finished graph */
 };
 
@@ -118,6 +120,10 @@ bp_status bp__value_add(bp_graph *graph, bp__value_kind kind, bp_dtype dtype, in
 /* Adds a constant whose elements, row-major at `data`, are to be written. (graph.c) */
 bp_status bp__graph_constant_add(bp_graph *graph, const char *name, bp_dtype dtype, int ndim, const int64_t *shape,
                                  bp_value *value);
+/* Adds a constant with the memory of a tensor, which the graph holds in another way. */
+bp_status bp__constant_hold(bp_graph *graph, const char *name, const DLTensor *tensor, bp_value *value);
+/* Drops the files of weights that the graph holds. */
+void bp__weights_drop(bp_graph *graph);
 /* Removes the values from `first` on, which were added last. */
 void bp__values_drop(bp_graph *graph, bp_value first);
 void bp__graph_unref(bp_graph *graph);

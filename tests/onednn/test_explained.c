@@ -93,6 +93,51 @@ static void convolutions(void **state) {
     }
 }
 
+/* Runs a convolution of images with 256 positions in all, and returns the plan. */
+static bp_plan_info run_narrow(const bp_options *options, int64_t positions, bool channels_last) {
+    enum { CHANNELS = 64 };
+    const int64_t images[] = {256 / positions, CHANNELS, positions}, weights[] = {CHANNELS, CHANNELS, 3};
+    const int64_t last[] = {CHANNELS * positions, 1, CHANNELS};
+    bp_view views[3];
+    bp_plan_info plan = {.struct_size = sizeof plan};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(bp_view_init(&views[i], memory[i], BP_F32, 3, i == 1 ? weights : images,
+                                      i != 1 && channels_last ? last : NULL),
+                         BP_OK);
+    }
+    const bp_conv_call call = {.struct_size = sizeof call,
+                               .ndim = 1,
+                               .padding = (int64_t[]){1},
+                               .input = &views[0].tensor,
+                               .weight = &views[1].tensor,
+                               .output = &views[2].tensor};
+    assert_int_equal(bp_conv_run(options, &call), BP_OK);
+    assert_int_equal(bp_last_plan(&plan), BP_OK);
+    return plan;
+}
+
+/* Images that are not channels-last are computed from copied columns. With few positions the library is slow at it. */
+static void columns(void **state) {
+    (void)state;
+    bp_options *options;
+    bp_library_info library = {.struct_size = sizeof library};
+    if (bp_library_find("onednn", &library) != BP_OK || library.state != BP_LIBRARY_OK) {
+        print_message("skipped: oneDNN is not installed\n");
+        skip();
+    }
+    assert_int_equal(bp_options_new(&options, "conv.preferred=onednn, calibration=off, num_threads=1"), BP_OK);
+    const bp_plan_info kernel = run_narrow(options, 4, true), few = run_narrow(options, 4, false),
+                       many = run_narrow(options, 64, false);
+    bp_options_release(options);
+    assert_string_equal(kernel.algorithm, "convolution");
+    assert_string_equal(few.algorithm, "convolution (columns)");
+    assert_string_equal(many.algorithm, "convolution (columns)");
+    if (few.cost_ns < 1.3 * many.cost_ns || many.cost_ns < 1.3 * kernel.cost_ns) {
+        fail_msg("estimated are %g ns from columns of few positions, %g ns of many, and %g ns for the kernel",
+                 few.cost_ns, many.cost_ns, kernel.cost_ns);
+    }
+}
+
 static void check_pool(bp_pool_kind kind, bp_pool_pass pass, int64_t kernel, const char *way, bp_options *options) {
     const int64_t last = (40 - kernel) / kernel + 1, size[] = {kernel, kernel};
     const int64_t images[] = {2, 5, 40, 40}, results[] = {2, 5, last, last};
@@ -222,10 +267,8 @@ static void batches(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches),
-        cmocka_unit_test(convolutions),
-        cmocka_unit_test(pooling),
-        cmocka_unit_test(normalization),
+        cmocka_unit_test(batches), cmocka_unit_test(columns),       cmocka_unit_test(convolutions),
+        cmocka_unit_test(pooling), cmocka_unit_test(normalization),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -257,3 +257,47 @@ def test_refused_normalizations():
     assert F.layer_norm(x, 4, out=out) is out
     assert bp.explain(F.layer_norm, x, 4).problem == "f64 3 rows of 4 elements"
     assert bp.explain(grad.rms_norm_gradients, x, x, 4).problem == "f64 3 rows of 4 elements, mean 0"
+
+
+# ---- Other types ----
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i4", "i8", "i1", "u1", "f2"])
+@pytest.mark.parametrize("given", ["f4", "f8", "i4", "i1", "bool", "u2"])
+def test_dtype_of_sums(dtype, given):
+    x = (np.abs(draw(4, 5)) * 3).astype(given)
+    for name in ("sum", "prod") if dtype[0] in "iu" else ("sum", "prod", "mean"):
+        got = getattr(reduce, name)(x, axis=1, dtype=np.dtype(dtype))
+        wide = x.astype(dtype).astype("f8" if dtype[0] == "f" else "i8")
+        want = getattr(wide, name)(axis=1)
+        assert got.dtype == np.dtype(dtype) and got.shape == (4,)
+        if dtype[0] == "f":
+            close(got, want, 8, 0 if name == "prod" else np.abs(wide).sum())
+        else:
+            np.testing.assert_array_equal(got, want.astype(dtype))
+    assert isinstance(reduce.sum(bp.zeros(2, dtype="i32"), dtype=bp.float32), bp.Tensor)
+    assert reduce.sum(bp.zeros(2, dtype="i32"), dtype=bp.float32).dtype == "f32"
+
+
+def test_dtype_of_sums_is_refused():
+    x = draw(3)
+    for wrong in (lambda: reduce.mean(x, dtype="int32"), lambda: reduce.sum(x, dtype="f8"), lambda: reduce.max(x, dtype="float32")):
+        with pytest.raises(TypeError):
+            wrong()
+    with pytest.raises(ValueError):
+        reduce.sum(x, dtype="int32", out=np.empty((), "i4"))
+    out = np.empty((), "f4")
+    assert reduce.sum(x, dtype="float32", out=out) is out and abs(out - x.sum()) < 1e-5
+    assert bp.explain(reduce.sum, x, dtype="float32").problem == "f32 sum of 1 x 3 elements"
+
+
+@pytest.mark.parametrize("given, dtype", [("f2", "f4"), ("f4", "f8"), ("f8", "f4"), ("i4", "f4"), ("bool", "f8")])
+def test_dtype_of_softmax(given, dtype):
+    x = (draw(4, 5) * 3).astype(given)
+    for call in (F.softmax, F.log_softmax):
+        got = call(x, 1, dtype=np.dtype(dtype))
+        assert got.dtype == np.dtype(dtype) and got.tobytes() == call(x.astype(dtype), 1).tobytes()
+        with pytest.raises(TypeError):
+            call(x, 1, dtype="int32")
+    assert bp.compile(lambda a: F.softmax(a, 1, dtype="float64"))(x).tobytes() == F.softmax(x, 1, dtype="float64").tobytes()
+    assert bp.compile(lambda a: reduce.sum(a, dtype="float64"))(x).tobytes() == reduce.sum(x, dtype="float64").tobytes()

@@ -9,15 +9,17 @@ import weakref
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, TypeVar, Union, overload
 
 from .. import _core
+from .._conversions import short_name
 from .._convert import shape_of, type_of
 from .._errors import bad_type, bad_value, failure
 from .._graph import Graph
 from .._products import Explanation, _is_numpy, _is_torch
 from ._backends import Backend, build, get_default_backend, lookup
-from ._errors import RecompileLimitHit
+from .._traced import TRACING
+from ._errors import RecompileLimitHit, trace_error
 from ._record import record
 from ._stance import Stance
-from ._trace import CURRENT, Trace, Tracer, short_name
+from ._trace import CURRENT, Trace, Tracer
 from ._trees import Tree, flatten, unflatten
 
 MOST_GRAPHS = 64
@@ -37,12 +39,14 @@ class _Recording:
 
     def __enter__(self) -> None:
         self._former, CURRENT.trace = CURRENT.trace, self._trace
+        TRACING.refuse = trace_error
         with _Recording._lock:
             _Recording._count += 1
             _core.set_recorder(record)
 
     def __exit__(self, *error: Any) -> None:
         CURRENT.trace = self._former
+        TRACING.refuse = trace_error if self._former is not None else None
         with _Recording._lock:
             _Recording._count -= 1
             if _Recording._count == 0:

@@ -10,13 +10,14 @@ from types import SimpleNamespace
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from .. import _dtypes, elementwise, fft, linalg, reduce
+from .._conversions import LONG_NAMES, short_name
 from .._cumsum import cumsum
 from .._einsum import einsum
 from .._errors import bad_type, bad_value, whole
 from .._products import matmul
 from .._traced import follows_numpy
 from ._errors import trace_error
-from ._trace import _LONG, _METHODS, CURRENT, Trace, Tracer, short_name
+from ._trace import _METHODS, CURRENT, Trace, Tracer
 
 # ---- Shapes ----
 
@@ -144,8 +145,13 @@ def _as_type(x: Any, dtype: Any, copy: bool = True) -> Tracer:
     if follows_numpy(of) and not isinstance(dtype, _dtypes.dtype):
         dtype = sys.modules["numpy"].dtype(dtype)  # "f4" counts bytes
     wanted = short_name(dtype)
-    made: Tracer = of if of.kind == wanted else elementwise.astype(of, wanted)
+    made: Tracer = _copy(of) if of.kind == wanted else elementwise.astype(of, wanted)
     return made
+
+
+def _copy(x: Tracer) -> Tracer:
+    """Returns another object for the same value: one may be changed in place without the other."""
+    return x.trace.tracer(x.value)
 
 
 def _logical(name: str) -> Callable[[Any, Any], Any]:
@@ -314,9 +320,9 @@ _METHODS.update({name: getattr(elementwise, name) for name in _OPERATORS})
 _METHODS.update({name: _reduction(name) for name in _REDUCTIONS})
 _METHODS.update({name: _logical(name) for name in ("and", "or", "xor")})
 _METHODS.update(
-    astype=_as_type, clip=_clip, contiguous=lambda x: x, copy=lambda x: x, cumsum=_cumulative_sum, detach=lambda x: x, dot=_dot,
+    astype=_as_type, clip=_clip, contiguous=lambda x: x, copy=_copy, cumsum=_cumulative_sum, detach=lambda x: x, dot=_dot,
     double=lambda x: _as_type(x, "f64"), flatten=_flatten, float=lambda x: _as_type(x, "f32"), half=lambda x: _as_type(x, "f16"),
-    invert=_invert, matmul=matmul, permute=lambda x, *axes: _permute_dims(x, _sizes(axes)), positive=lambda x: x, pow=_power,
+    invert=_invert, matmul=matmul, permute=lambda x, *axes: _permute_dims(x, _sizes(axes)), positive=_copy, pow=_power,
     ravel=lambda x: x.reshaped((-1,)), repeat=_repeat, reshape=_reshape, round=_round, squeeze=_squeeze, swapaxes=_swapaxes, take=_take,
     take_at=_take_at, to=_to, transpose=_torch_transpose, unsqueeze=_expand_dims, view=_reshape,
 )  # fmt: skip
@@ -331,7 +337,7 @@ def _namespace_of(trace: Trace) -> SimpleNamespace:
         setattr(made, name, getattr(elementwise, name))
     for name in _REDUCTIONS:
         setattr(made, name, _METHODS[name])
-    for kind, name in _LONG.items():
+    for kind, name in LONG_NAMES.items():
         setattr(made, name, trace.dtype_of(kind))
     made.__dict__.update(
         matmul=matmul, vecdot=linalg.vecdot, astype=_as_type, where=_where, clip=_clip, cumulative_sum=_cumulative_sum, asarray=_asarray,
@@ -358,7 +364,7 @@ def _square(x: Any) -> Any:
 
 
 _OF_UFUNCS: Dict[str, Callable[..., Any]] = {
-    "matmul": matmul, "positive": lambda x: x, "square": _square, "power": _power, "invert": _invert, "vecdot": linalg.vecdot,
+    "matmul": matmul, "positive": _copy, "square": _square, "power": _power, "invert": _invert, "vecdot": linalg.vecdot,
 }  # fmt: skip
 _OF_REDUCE = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
 

@@ -6,12 +6,13 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from .. import _core
+from .._conversions import short_name
 from .._dtypes import dtype as element_type
 from .._dtypes import int64
 from .._graph import Value
 from .._traced import unite_traced
 from ._errors import trace_error
-from ._trace import CURRENT, Trace, Tracer, short_name
+from ._trace import CURRENT, Trace, Tracer
 
 Recorder = Callable[..., Any]
 

@@ -7,24 +7,14 @@ import threading
 from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Tuple
 
 from .. import _core
+from .._conversions import LONG_NAMES, short_name
 from .._convert import is_literal, numpy_of, type_of
-from .._dtypes import SHORT_NAMES
 from .._dtypes import dtype as element_type
-from .._elements import type_name
 from .._errors import whole
 from .._graph import Graph, Value
 from .._products import _is_numpy, _is_torch
 from .._traced import Traced
 from ._errors import trace_error
-
-_LONG = {short: long for long, short in SHORT_NAMES.items()}
-
-
-def short_name(dtype: Any) -> str:
-    """Returns the library's name of an element type of any library."""
-    name = type_name(dtype)
-    return SHORT_NAMES.get(name, name)
-
 
 class Trace:
     """The graph of a function that is being recorded. `library` is the library of the function's first array: "numpy", "torch" or ""."""
@@ -37,9 +27,9 @@ class Trace:
     def dtype_of(self, kind: str) -> Any:
         """Returns an element type as the arrays of the function's library have it."""
         if self.library == "numpy" and kind != "bf16":
-            return sys.modules["numpy"].dtype(_LONG[kind])
+            return sys.modules["numpy"].dtype(LONG_NAMES[kind])
         if self.library == "torch":
-            return getattr(sys.modules["torch"], _LONG[kind], element_type(kind))
+            return getattr(sys.modules["torch"], LONG_NAMES[kind], element_type(kind))
         return element_type(kind)
 
     def tracer(self, value: Value) -> Tracer:
@@ -48,7 +38,7 @@ class Trace:
 
     def input(self, name: str, kind: str, shape: Sequence[int]) -> Tracer:
         """Adds an input of the graph."""
-        return self.tracer(self.graph.input(name, kind, shape))
+        return Tracer(self, self.graph.input(name, kind, shape), True)
 
     def value(self, x: Any) -> Value:
         """Returns the value of the graph that stands for an operand. An array becomes a constant, as it is now."""
@@ -81,6 +71,10 @@ _METHODS: Dict[str, Callable[..., Any]] = {}
 """What the operators and methods of a value compute, which _namespace.py enters: they use functions of the whole package."""
 
 
+_SYMBOLS = {
+    "add": "+=", "sub": "-=", "mul": "*=", "truediv": "/=", "floordiv": "//=", "mod": "%=", "pow": "**=", "matmul": "@=", "and": "&=",
+    "or": "|=", "xor": "^=", "lshift": "<<=", "rshift": ">>=",
+}  # fmt: skip
 _OF_TORCH = {
     "add": "add", "sub": "subtract", "mul": "multiply", "div": "divide", "true_divide": "divide", "matmul": "matmul", "pow": "pow",
     "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
@@ -91,6 +85,21 @@ _OF_TORCH = {
 def _operator(name: str, swapped: bool = False) -> Any:
     def apply(self: Tracer, other: Any) -> Any:
         return _METHODS[name](other, self) if swapped else _METHODS[name](self, other)
+
+    return apply
+
+
+def _in_place(name: str, symbol: str) -> Any:
+    """Returns the operator that changes a value: all names of the object have the new one, as the names of an array would."""
+
+    def apply(self: Tracer, other: Any) -> Any:
+        made = _METHODS[name](self, other)
+        if self.is_shared:
+            raise trace_error(f"x {symbol} y changes an argument, or what shares memory with another array: {self!r}; write x = x {symbol[:-1]} y")
+        if (made.kind, made.shape) != (self.kind, self.shape):
+            raise trace_error(f"x {symbol} y changes the type or shape: {self!r} becomes {made!r}")
+        self.value = made.value
+        return self
 
     return apply
 
@@ -122,11 +131,13 @@ def _refused(what: str) -> Any:
 class Tracer(Traced):
     """A value of a function that is being traced. It has the operators and methods of an array, which add calls to the graph."""
 
-    __slots__ = ("trace", "value")
+    __slots__ = ("trace", "value", "is_shared")
     __array_priority__ = 1000
 
-    def __init__(self, trace: Trace, value: Value) -> None:
+    def __init__(self, trace: Trace, value: Value, is_shared: bool = False) -> None:
         self.trace, self.value = trace, value
+        self.is_shared = is_shared
+        """Whether an array would share memory with an argument or another array, so that it cannot be changed in place."""
 
     # ---- Properties ----
 
@@ -196,17 +207,22 @@ class Tracer(Traced):
 
     # ---- Views ----
 
+    def of_view(self, value: Value) -> Tracer:
+        """Returns the object that stands for a view of this value."""
+        self.is_shared = True
+        return Tracer(self.trace, value, True)
+
     def permuted(self, axes: Sequence[int]) -> Tracer:
         """Returns the value with its dimensions in this order."""
-        return self.trace.tracer(self.trace.graph.permute(self.value, tuple(axes)))
+        return self.of_view(self.trace.graph.permute(self.value, tuple(axes)))
 
     def reshaped(self, shape: Sequence[int]) -> Tracer:
         """Returns the value with another shape."""
-        return self.trace.tracer(self.trace.graph.reshape(self.value, tuple(shape)))
+        return self.of_view(self.trace.graph.reshape(self.value, tuple(shape)))
 
     def expanded(self, shape: Sequence[int]) -> Tracer:
         """Returns the value with dimensions of size 1 repeated."""
-        return self.trace.tracer(self.trace.graph.expand(self.value, tuple(shape)))
+        return self.of_view(self.trace.graph.expand(self.value, tuple(shape)))
 
     def __getitem__(self, index: Any) -> Tracer:
         return _indexed(self, index)
@@ -267,6 +283,7 @@ for _name, _function in {
 }.items():
     setattr(Tracer, f"__{_name}__", _operator(_function))
     setattr(Tracer, f"__r{_name}__", _operator(_function, swapped=True))
+    setattr(Tracer, f"__i{_name}__", _in_place(_function, _SYMBOLS[_name]))
 
 for _name in (
     "all any argmax argmin astype clip cumsum dot flatten float half double max mean min permute prod ravel reshape round squeeze std sum "
@@ -299,7 +316,7 @@ def _sliced(of: Tracer, axis: int, index: slice) -> Tracer:
     if index == slice(None):
         return of
     step = 1 if numbers[2] is None else numbers[2]
-    return of.trace.tracer(of.trace.graph.slice(of.value, axis, numbers[0], numbers[1], step))
+    return of.of_view(of.trace.graph.slice(of.value, axis, numbers[0], numbers[1], step))
 
 
 def _indexed(of: Tracer, index: Any) -> Tracer:

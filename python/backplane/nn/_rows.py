@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Dict, Literal, Optional, Tuple, Union
 
 from .. import _core
-from .._convert import exact, shape_of, type_of
-from .._errors import bad_value, whole
+from .._conversions import converted, short_name
+from .._convert import WHOLE, exact, shape_of, type_of, with_numpy
+from .._errors import bad_type, bad_value, whole
 from .._products import _is_numpy, _is_torch, _like
 from ._convolution import _size
 from ._functions import function
 
 if TYPE_CHECKING:
-    from .._types import Flag, Kind, Operand, Out, SettingsArgument, Shape
+    from .._types import DType, Flag, Kind, Operand, Out, SettingsArgument, Shape
 
 SOFTMAX, LOG_SOFTMAX = range(2)
 
@@ -23,9 +24,16 @@ _STATISTICS = """With ``return_statistics``, returns a tuple of output, mean and
 # ---- Softmax ----
 
 
+def _converted(name: str, input: Any, dtype: Any) -> Any:
+    wanted = short_name(dtype)
+    if wanted in WHOLE:
+        raise bad_type(f"{name}: dtype is {wanted}; it must be a floating type")
+    return converted(with_numpy(name, (input,))[0], wanted)
+
+
 def _softmax(name: str, of: Dict[str, Any], explains: bool) -> Any:
     kind = LOG_SOFTMAX if name.startswith("log") else SOFTMAX
-    input = exact(name, of["input"])
+    input = exact(name, of["input"] if of["dtype"] is None else _converted(name, of["input"], of["dtype"]))
     result = _core.softmax(kind, input, None, dim=of["dim"], out=of["out"], settings=of["settings"], explains=explains)
     return result if explains else of["out"] if result is None else _like(result, input)
 
@@ -39,10 +47,12 @@ def _softmax_gradient(name: str, of: Dict[str, Any], explains: bool) -> Any:
 
 
 @function(_FUNCTIONS, _softmax)
-def softmax(input: Kind, dim: int, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
+def softmax(
+    input: Kind, dim: int, *, dtype: Optional[DType] = None, out: Optional[Out] = None, settings: SettingsArgument = None
+) -> Kind:
     """Computes ``exp(input)``, divided by its sum along ``dim``, without overflow.
 
-    As torch.nn.functional.softmax. ``out`` may be the input.
+    As torch.nn.functional.softmax. ``out`` may be the input. ``dtype`` is the type to which elements are converted before, and of the result.
 
     Shapes: any; the result has the same.
 
@@ -53,10 +63,12 @@ def softmax(input: Kind, dim: int, *, out: Optional[Out] = None, settings: Setti
 
 
 @function(_FUNCTIONS, _softmax)
-def log_softmax(input: Kind, dim: int, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
+def log_softmax(
+    input: Kind, dim: int, *, dtype: Optional[DType] = None, out: Optional[Out] = None, settings: SettingsArgument = None
+) -> Kind:
     """Computes the logarithm of softmax() along ``dim``, also of results that are too small for softmax().
 
-    As torch.nn.functional.log_softmax. ``out`` may be the input.
+    As torch.nn.functional.log_softmax. ``out`` may be the input. ``dtype`` is the type to which elements are converted before, and of the result.
 
     Shapes: any; the result has the same.
 

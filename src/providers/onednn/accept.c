@@ -11,7 +11,7 @@ enum { LEAST_VERSION = 3 };
 typedef struct family {
     uint32_t op;
     const char *algorithm, *slow; /* slow: with reference loops; NULL: not offered */
-    const char *items;            /* item by item; NULL: it has no batches */
+    const char *items;            /* item by item, or from copied columns; NULL: there is no such way */
     const char *(*describe)(bp__onednn_call *call, const bp_problem *problem);
     double (*cost_ns)(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call, int threads);
 } family;
@@ -20,11 +20,12 @@ typedef struct family {
 #define REFERENCE_COST 1000.0
 
 static const family families[] = {
-    {BP_OP_CONV, "convolution", "convolution (reference loops)", NULL, bp__onednn_describe_conv, bp__onednn_conv_ns},
-    {BP_OP_CONV_INPUT, "deconvolution", "deconvolution (reference loops)", NULL, bp__onednn_describe_conv,
+    {BP_OP_CONV, "convolution", "convolution (reference loops)", "convolution (columns)", bp__onednn_describe_conv,
      bp__onednn_conv_ns},
-    {BP_OP_CONV_WEIGHT, "convolution", "convolution (reference loops)", NULL, bp__onednn_describe_conv,
-     bp__onednn_conv_ns},
+    {BP_OP_CONV_INPUT, "deconvolution", "deconvolution (reference loops)", "deconvolution (columns)",
+     bp__onednn_describe_conv, bp__onednn_conv_ns},
+    {BP_OP_CONV_WEIGHT, "convolution", "convolution (reference loops)", "convolution (columns)",
+     bp__onednn_describe_conv, bp__onednn_conv_ns},
     {BP_OP_GEMM, "matmul", NULL, "matmul (item by item)", bp__onednn_describe_product, bp__onednn_product_ns},
     {BP_OP_MAX_POOL, "pooling", "pooling (reference loops)", NULL, bp__onednn_describe_pool, bp__onednn_pool_ns},
     {BP_OP_AVG_POOL, "pooling", "pooling (reference loops)", NULL, bp__onednn_describe_pool, bp__onednn_pool_ns},
@@ -194,9 +195,9 @@ static bool offer(bp__driver *driver, const bp_problem *problem, bp__onednn_call
     const bool gains =
         !alone && allowed > 1 && cost_of(driver, problem, call, allowed) < cost_of(driver, problem, call, 1);
     call->setup = bp__driver_thread_policy(driver, policy, false, gains);
-    verdict.algorithm = call->way == BP__ONEDNN_BY_LOOPS   ? of->slow
-                        : call->way == BP__ONEDNN_BY_ITEMS ? of->items
-                                                           : of->algorithm;
+    verdict.algorithm = call->way == BP__ONEDNN_BY_LOOPS    ? of->slow
+                        : call->way == BP__ONEDNN_BY_KERNEL ? of->algorithm
+                                                            : of->items;
     verdict.packs = call->packs;
     if (call->own && !(problem->policy.packed & call->packs)) {
         snprintf(verdict.text, sizeof verdict.text, "converts the weight%s in each call",

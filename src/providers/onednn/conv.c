@@ -128,7 +128,31 @@ const char *bp__onednn_describe_conv(bp__onednn_call *call, const bp_problem *pr
     return c->batch == 0 ? "the batch is empty" : NULL;
 }
 
-/* Multiply-adds at the speed of the hardware, in whole vectors of channels, and the conversion of the weight. Tensors
+/* Multiply-adds at the speed of the hardware. Kernels compute whole vectors of channels, and products of copied columns
+ * whole vectors of the positions of an image. */
+static double products_of(const bp_conv_problem *c, const bp__onednn_call *call, double lanes) {
+    const double places = (double)c->out[0] * (double)c->out[1] * (double)c->out[2];
+    const double taps = (double)c->kernel[0] * (double)c->kernel[1] * (double)c->kernel[2];
+    const double inner = (double)c->batch * taps * (double)c->groups * (double)c->in_channels;
+    if (call->way == BP__ONEDNN_BY_COLUMNS) {
+        const int64_t vectors = ((int64_t)places + (int64_t)lanes - 1) / (int64_t)lanes;
+        return inner * (double)c->out_channels * (double)vectors * lanes;
+    }
+    const bool depthwise = c->in_channels == 1 && c->out_channels == 1;
+    const double wide = (double)c->out_channels < lanes && !depthwise ? lanes : (double)c->out_channels;
+    return inner * wide * places;
+}
+
+/* The time in which columns are copied, which a kernel of one tap does not need. */
+static double columns_ns(const bp_conv_problem *c, const bp__onednn_call *call) {
+    const double taps = (double)c->kernel[0] * (double)c->kernel[1] * (double)c->kernel[2];
+    const double places = (double)c->out[0] * (double)c->out[1] * (double)c->out[2];
+    return call->way == BP__ONEDNN_BY_COLUMNS && taps > 1
+               ? (double)c->batch * (double)c->groups * (double)c->in_channels * taps * places
+               : 0;
+}
+
+/* The products, and the conversion of the weight. Tensors
  * that are not channels-last are converted inside; depthwise convolutions of these copy columns and multiply them group
  * by group. Gradients by the weight of larger kernels are slower than other passes. */
 double bp__onednn_conv_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
@@ -136,18 +160,16 @@ double bp__onednn_conv_ns(const bp__driver *driver, const bp_problem *problem, c
     const bp_conv_problem *c = &problem->of.conv;
     const double rate = bp__onednn_rate(driver);
     const double lanes = driver->host->hardware == BP_CAPABILITY_AVX512 ? 16 : 8;
-    const double positions = (double)c->batch * (double)c->out[0] * (double)c->out[1] * (double)c->out[2];
     const double taps = (double)c->kernel[0] * (double)c->kernel[1] * (double)c->kernel[2];
     const bool depthwise = c->in_channels == 1 && c->out_channels == 1;
-    const double wide = (double)c->out_channels < lanes && !depthwise ? lanes : (double)c->out_channels;
-    const double products = positions * taps * (double)c->groups * (double)c->in_channels * wide;
+    const double products = products_of(c, call, lanes);
     const bp__onednn_tensor *source = &call->operand[BP__ONEDNN_SOURCE].tensor;
     const double images = bp__onednn_elements(source) + bp__onednn_elements(&call->operand[BP__ONEDNN_RESULT].tensor);
     const bool channels_last = source->stride[1] == 1;
     const double part = depthwise                                      ? (channels_last ? 0.5 : 0.03)
                         : problem->op == BP_OP_CONV_WEIGHT && taps > 1 ? 0.65
                                                                        : 1;
-    const double alone = products / (part * rate) + images * (channels_last ? 0.1 : 0.5);
+    const double alone = products / (part * rate) + images * (channels_last ? 0.1 : 0.5) + columns_ns(c, call);
     const bool packed = (problem->policy.packed & WEIGHT) != 0;
     return 1000 + alone / threads + (threads > 1 ? TEAM_NS : 0) +
            (packed ? 0 : bp__onednn_elements(&call->operand[BP__ONEDNN_WEIGHT].tensor) * 0.7);

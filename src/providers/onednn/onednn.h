@@ -62,7 +62,8 @@ enum {
 typedef enum bp__onednn_way {
     BP__ONEDNN_BY_KERNEL, /* or it is not known yet */
     BP__ONEDNN_BY_LOOPS,  /* reference loops */
-    BP__ONEDNN_BY_ITEMS   /* products of a batch one by one */
+    BP__ONEDNN_BY_ITEMS,  /* products of a batch one by one */
+    BP__ONEDNN_BY_COLUMNS /* a convolution as products of copied columns, image by image */
 } bp__onednn_way;
 
 /* A call of the library, as the problem implies it. */

@@ -194,8 +194,9 @@ static bp_status prepare(bp__onednn_plan *plan) {
     }
     bp__onednn_note_way(driver, &plan->call, way);
     return driver->host->fail(BP_E_UNSUPPORTED,
-                              way == BP__ONEDNN_BY_LOOPS ? "library '%s' has only reference loops for it"
-                                                         : "library '%s' has no kernel for a batch in this layout",
+                              way == BP__ONEDNN_BY_LOOPS   ? "library '%s' has only reference loops for it"
+                              : way == BP__ONEDNN_BY_ITEMS ? "library '%s' has no kernel for a batch in this layout"
+                                                           : "library '%s' has no kernel for images in this layout",
                               driver->library->id);
 }
 

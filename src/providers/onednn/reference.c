@@ -1,7 +1,8 @@
 /* reference.c - remembers the calls for which the library has no kernel of its own.
  *
  * Reference loops are hundreds of times slower than kernels. A batch whose items are multiplied one by one takes up to
- * thirty times as long as one in a layout for which the library has a kernel. Which implementation the library takes is
+ * thirty times as long as one in a layout for which the library has a kernel, and a convolution of images that are not
+ * channels-last four times as long, if they have few positions. Which implementation the library takes is
  * known only when a plan asks it. That plan fails, the call is noted, and the choice is made again: the provider then
  * offers the implementation as such, with its price. The table has one place for each hash: a call that loses its place
  * is found again by its next plan. */
@@ -71,16 +72,26 @@ static bool has_batch(const bp__onednn_call *call) {
     return items > 1;
 }
 
+static bool is_convolution(const bp__onednn_call *call) {
+    return call->kind == BP__ONEDNN_CONVOLVE || call->kind == BP__ONEDNN_TRANSPOSE || call->kind == BP__ONEDNN_GRADIENT;
+}
+
 /* The library's own name of its recurrent layers on kernels of products begins as the name of reference loops. Its
- * names of products by a routine for a single product begin with "gemm". */
+ * names of products and convolutions by a routine for a single product begin with "gemm", or with the architecture and
+ * "gemm". */
 bp__onednn_way bp__onednn_way_of(const bp__onednn_plan *plan) {
     const char *name = "";
     if (plan->call.kind == BP__ONEDNN_RECUR ||
         plan->api.primitive_desc_query(plan->description, BP__ONEDNN_QUERY_NAME, 0, &name) != BP__ONEDNN_OK) {
         return BP__ONEDNN_BY_KERNEL;
     }
-    return strncmp(name, "ref", 3) == 0 || strstr(name, "+ref") ? BP__ONEDNN_BY_LOOPS
-           : plan->call.kind == BP__ONEDNN_MULTIPLY && has_batch(&plan->call) && strncmp(name, "gemm", 4) == 0
-               ? BP__ONEDNN_BY_ITEMS
-               : BP__ONEDNN_BY_KERNEL;
+    if (strncmp(name, "ref", 3) == 0 || strstr(name, "+ref")) {
+        return BP__ONEDNN_BY_LOOPS;
+    }
+    if (strncmp(name, "gemm", 4) != 0 && !strstr(name, ":gemm:")) {
+        return BP__ONEDNN_BY_KERNEL;
+    }
+    return is_convolution(&plan->call)                                        ? BP__ONEDNN_BY_COLUMNS
+           : plan->call.kind == BP__ONEDNN_MULTIPLY && has_batch(&plan->call) ? BP__ONEDNN_BY_ITEMS
+                                                                              : BP__ONEDNN_BY_KERNEL;
 }
