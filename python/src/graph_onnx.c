@@ -86,7 +86,8 @@ static PyObject *read_model(PyObject *object, const char *path, const chosen *c)
     return core_finish(state, Py_None);
 }
 
-/* Names are bytes. The dicts are copies that Python's code does not see, so that reading an array cannot change them. */
+/* Names are bytes. The dicts are copies that Python's code does not see, so that reading an array cannot change them.
+ */
 PyObject *core_graph_onnx(PyObject *object, PyObject *arguments) {
     const char *path;
     PyObject *sizes, *values, *made = NULL;
