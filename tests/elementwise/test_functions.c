@@ -117,6 +117,39 @@ static void bits_do_not_depend_on_the_place(void **state) {
     }
 }
 
+/* Nor on how many elements a tile has: tensors of several of the largest tiles, on one and more threads. */
+static void bits_do_not_depend_on_the_size(void **state) {
+    enum { MANY = 400001 };
+    static const bp_unary_kind kinds[] = {BP_UNARY_GELU, BP_UNARY_RELU};
+    static const char *const threads[] = {"num_threads=1", "num_threads=3"};
+    static char from[MANY * 4], to[MANY * 4];
+    (void)state;
+    for (int i = 0; i < 16; i++) {
+        const bp_dtype dtype = i % 2 ? BP_F16 : BP_F32;
+        const size_t size = bp_dtype_size(dtype);
+        const int64_t many = i / 4 % 2 ? MANY : MANY - 1, half = many / 2;
+        const int64_t *const shape = i / 8 ? (const int64_t[]){2, half} : &many, rows[] = {half + 1, 1};
+        bp_view x, y;
+        bp_options *options;
+        fill(dtype);
+        for (int64_t k = 0; k < MANY; k++) {
+            memcpy(from + (size_t)k * size, input + (size_t)(k % 999) * size, size);
+        }
+        assert_status(bp_view_init(&x, from, dtype, i / 8 ? 2 : 1, shape, i / 8 && many % 2 ? rows : NULL), BP_OK);
+        assert_status(bp_view_init(&y, to, dtype, i / 8 ? 2 : 1, shape, i / 8 && many % 2 ? rows : NULL), BP_OK);
+        assert_status(bp_options_new(&options, threads[i / 2 % 2]), BP_OK);
+        memset(to, 0, sizeof to);
+        assert_status(bp_unary_run(options, kinds[i / 4 % 2], &x.tensor, &y.tensor), BP_OK);
+        bp_options_release(options);
+        run_all("", kinds[i / 4 % 2], dtype, 999);
+        for (int64_t k = 0; k < many; k++) {
+            if (i / 8 == 0 || many % 2 == 0 || k != half) { /* the element between the rows */
+                assert_memory_equal(to + (size_t)k * size, output + (size_t)(k % 999) * size, size);
+            }
+        }
+    }
+}
+
 /* Sine, cosine and tangent of angles that are near a multiple of pi / 2, at both sides of the limit from which on
  * angles are reduced one by one, and of every power of 2 to the greatest number. */
 static void angles_are_reduced(void **state) {
@@ -202,7 +235,17 @@ static void exact_results(void **state) {
                  {BP_UNARY_HARDSIGMOID, 3, 1},
                  {BP_UNARY_TANHSHRINK, -0.f, -0.f},
                  {BP_UNARY_MISH, 100, 100},
-                 {BP_UNARY_SELU, -0.f, -0.f}};
+                 {BP_UNARY_SELU, -0.f, -0.f},
+                 {BP_UNARY_GELU, -0.f, -0.f},
+                 {BP_UNARY_GELU, -200, -0.f},
+                 {BP_UNARY_GELU, 0x1.fffffep127f, 0x1.fffffep127f},
+                 {BP_UNARY_GELU, INFINITY, INFINITY},
+                 {BP_UNARY_GELU_TANH, -200, -0.f},
+                 {BP_UNARY_GELU_TANH, INFINITY, INFINITY},
+                 {BP_UNARY_SILU, -0.f, -0.f},
+                 {BP_UNARY_SILU, -0x1.fffffep127f, -0.f},
+                 {BP_UNARY_SILU, 0x1.fffffep127f, 0x1.fffffep127f},
+                 {BP_UNARY_SILU, INFINITY, INFINITY}};
     (void)state;
     for (int s = 0; s < INSTRUCTION_SETS; s++) {
         for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -248,6 +291,7 @@ int main(void) {
         cmocka_unit_test(errors_are_within_the_bounds),
         cmocka_unit_test(halves_are_rounded_once),
         cmocka_unit_test(bits_do_not_depend_on_the_place),
+        cmocka_unit_test(bits_do_not_depend_on_the_size),
         cmocka_unit_test(angles_are_reduced),
         cmocka_unit_test(exact_results),
         cmocka_unit_test(integers_wrap),

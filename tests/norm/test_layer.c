@@ -229,6 +229,25 @@ static void large(void **state) {
     }
 }
 
+/* The statistics are sums of differences to the first element, whose squares lose digits if it is far from the others:
+ * it is a multiple of all deviations. Rows are shorter and longer than those that are read once. */
+static void first_elements_far_from_the_mean(void **state) {
+    static const double distances[] = {3, 100, 1e4, 6e4};
+    static const int64_t sizes[] = {5, 63, 64, 65, 777, 9000};
+    (void)state;
+    test_array_random = 34;
+    for (int i = 0; i < 288; i++) {
+        const int64_t columns = sizes[i / 4 % 6], rows = 3;
+        normalization c;
+        begin(&c, dtypes[i % 4], BP_LAYER_NORM, 2, I64(rows, columns), 1);
+        for (int64_t r = 0; r < rows; r++) {
+            test_array_set(&c.tensor[INPUT], r * columns, distances[i / 24 % 4] * (r % 2 ? -1 : 1));
+        }
+        run_and_compare(&c, settings[i / 96]);
+        end(&c);
+    }
+}
+
 /* Gradients of the sum of d y by differences, in f64. */
 static void differences(void **state) {
     (void)state;
@@ -466,11 +485,17 @@ static void longest_row(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(longest_row), cmocka_unit_test(forward),
-        cmocka_unit_test(backward),    cmocka_unit_test(large),
-        cmocka_unit_test(differences), cmocka_unit_test(values),
-        cmocka_unit_test(refused),     cmocka_unit_test(no_rows),
-        cmocka_unit_test(plans),       cmocka_unit_test(threads_do_not_change_bits),
+        cmocka_unit_test(longest_row),
+        cmocka_unit_test(forward),
+        cmocka_unit_test(backward),
+        cmocka_unit_test(large),
+        cmocka_unit_test(first_elements_far_from_the_mean),
+        cmocka_unit_test(differences),
+        cmocka_unit_test(values),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(no_rows),
+        cmocka_unit_test(plans),
+        cmocka_unit_test(threads_do_not_change_bits),
     };
     return cmocka_run_group_tests(tests, NULL, test_stop_pool);
 }

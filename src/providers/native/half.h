@@ -67,11 +67,26 @@ BITS_VECTOR(16)
 #undef BITS_VECTOR
 #define SHIFTED(from, lanes) (__builtin_convertvector(*(const half_bits_##lanes *)(from), float_bits_##lanes) << 16)
 
+/* gcc makes two halves of SHIFTED() of 8 or 16 lanes, and joins them. */
+#if defined(__AVX512F__)
+#define BF16_LOAD_16(from)                                                                                             \
+    ((float_bits_16)_mm512_slli_epi32(                                                                                 \
+        _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(from))), 16))
+#else
+#define BF16_LOAD_16(from) SHIFTED(from, 16)
+#endif
+#if defined(__AVX2__)
+#define BF16_LOAD_8(from)                                                                                              \
+    ((float_bits_8)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(from))), 16))
+#else
+#define BF16_LOAD_8(from) SHIFTED(from, 8)
+#endif
+
 #if VECTOR_BYTES == 64
-#define BF16_LOAD_V(from) SHIFTED(from, 16)
-#define BF16_LOAD_S(from) SHIFTED(from, 8)
+#define BF16_LOAD_V(from) BF16_LOAD_16(from)
+#define BF16_LOAD_S(from) BF16_LOAD_8(from)
 #elif VECTOR_BYTES == 32
-#define BF16_LOAD_V(from) SHIFTED(from, 8)
+#define BF16_LOAD_V(from) BF16_LOAD_8(from)
 #define BF16_LOAD_S(from) SHIFTED(from, 4)
 #else
 #define BF16_LOAD_V(from) SHIFTED(from, 4)

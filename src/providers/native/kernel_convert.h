@@ -27,6 +27,15 @@ INLINE void store_vector_f16(void *to, vector_f32 x) {
 #endif
 }
 
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+INLINE void store_vector_bf16(void *to, vector_f32 x) {
+    const __m512i bits = (__m512i)x, last = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    const __m512i rounded = _mm512_add_epi32(_mm512_add_epi32(bits, _mm512_set1_epi32(0x7fff)), last);
+    const __m512i quiet = _mm512_set1_epi32(0x400000);
+    const __m512i half = _mm512_mask_or_epi32(rounded, _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), bits, quiet);
+    _mm256_storeu_si256(to, _mm512_cvtepi32_epi16(_mm512_srli_epi32(half, 16)));
+}
+#else
 INLINE void store_vector_bf16(void *to, vector_f32 x) {
     typedef uint32_t bits_of_vector __attribute__((vector_size(VECTOR_BYTES)));
     const bits_of_vector bits = (bits_of_vector)x, nan = (bits_of_vector)(x != x);
@@ -41,6 +50,7 @@ INLINE void store_vector_bf16(void *to, vector_f32 x) {
     memcpy(to, &narrow, sizeof narrow);
 #endif
 }
+#endif
 
 /* doubles() converts all lanes, in their order. */
 INLINE void doubles_f64(vector_f64 x, vector_f64 *to) {

@@ -3,7 +3,8 @@
  *
  * The template finds TYPE (the suffix of its names, which NAME() adds), REAL (type of sums), IN (type in memory),
  * WIDEN(x) and NARROW(x), which convert from IN to REAL and back, and for vectors of REAL: VECTOR, MADD, SPLAT and
- * LOAD(from), which converts too. */
+ * LOAD(from), which converts too; with AVX-512 also LOAD_HALF(from), of half as many elements, unless REAL is double.
+ */
 #include "providers/native/kernel_vector.h"
 
 #include "providers/native/half.h"
@@ -51,6 +52,7 @@ INLINE vector_f32 load_elements_f16(const void *from) {
 #define MADD madd_f32
 #define SPLAT splat_f32
 #define LOAD(from) load_elements_f32(from)
+#define LOAD_HALF(from) _mm256_loadu_ps((const float *)(const void *)(from))
 #define REAL float
 #define IN float
 #define WIDEN SAME
@@ -65,6 +67,7 @@ INLINE vector_f32 load_elements_f16(const void *from) {
 #undef MADD
 #undef SPLAT
 #undef LOAD
+#undef LOAD_HALF
 
 #define TYPE f64
 #define VECTOR vector_f64
@@ -91,6 +94,7 @@ INLINE vector_f32 load_elements_f16(const void *from) {
 #define MADD madd_f32
 #define SPLAT splat_f32
 #define LOAD(from) load_elements_f16(from)
+#define LOAD_HALF(from) F16_LOAD_S(from)
 #define REAL float
 #define IN uint16_t
 #define WIDEN widen_f16
@@ -105,12 +109,14 @@ INLINE vector_f32 load_elements_f16(const void *from) {
 #undef MADD
 #undef SPLAT
 #undef LOAD
+#undef LOAD_HALF
 
 #define TYPE bf16
 #define VECTOR vector_f32
 #define MADD madd_f32
 #define SPLAT splat_f32
 #define LOAD(from) ((vector_f32)BF16_LOAD_V(from))
+#define LOAD_HALF(from) ((__m256)BF16_LOAD_S(from))
 #define REAL float
 #define IN uint16_t
 #define WIDEN widen_bf16
@@ -125,4 +131,5 @@ INLINE vector_f32 load_elements_f16(const void *from) {
 #undef MADD
 #undef SPLAT
 #undef LOAD
+#undef LOAD_HALF
 #undef TEMPLATE

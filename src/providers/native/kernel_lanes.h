@@ -27,6 +27,16 @@ INLINE VECTOR NAME(get)(const NAME(element) * from, int64_t stride, bool whole, 
     return x;
 }
 
+/* Converts the vectors at an address to f64. With AVX-512 halves are loaded, so that none is taken out of a vector. */
+INLINE void NAME(read_doubles)(const NAME(element) * from, vector_f64 *to) {
+#if VECTOR_BYTES == 64 && defined(__AVX512F__) && defined(LOAD_HALF)
+    to[0] = _mm512_cvtps_pd(LOAD_HALF(from));
+    to[1] = _mm512_cvtps_pd(LOAD_HALF(from + NAME(WIDTH) / 2));
+#else
+    DOUBLES(LOAD(from), to);
+#endif
+}
+
 INLINE void NAME(put)(NAME(element) * to, int64_t stride, bool whole, int lanes, VECTOR x) {
     if (whole || (stride == 1 && lanes == NAME(WIDTH))) {
         NAME(store_vector)(to, x);
@@ -70,4 +80,38 @@ INLINE void NAME(add_sums)(double *to, const vector_f64 *from, bool whole, int l
     for (int i = 0; i < lanes; i++) {
         to[i] += from[i / (VECTOR_BYTES / 8)][i % (VECTOR_BYTES / 8)];
     }
+}
+
+/* Sums of the lanes of TILE vectors in f64. */
+typedef vector_f64 NAME(lanes)[TILE][NAME(PARTS)];
+
+/* As memset() does, but in registers: the instruction that gcc takes for it is slow for so few bytes. */
+INLINE void NAME(clear)(NAME(lanes) sum) {
+    UNROLL
+    for (int i = 0; i < TILE * NAME(PARTS); i++) {
+        sum[i / NAME(PARTS)][i % NAME(PARTS)] = splat_f64(0);
+    }
+}
+
+/* Joins the lanes of sums or products of TILE vectors, pairwise. */
+INLINE double NAME(joined)(NAME(lanes) sum, bool product) {
+    enum { LANES = VECTOR_BYTES / 8 };
+    double lanes[LANES];
+    UNROLL
+    for (int h = 0; h < NAME(PARTS); h++) {
+        sum[0][h] = product ? (sum[0][h] * sum[1][h]) * (sum[2][h] * sum[3][h])
+                            : (sum[0][h] + sum[1][h]) + (sum[2][h] + sum[3][h]);
+    }
+    if (NAME(PARTS) > 1) {
+        sum[0][0] = product ? sum[0][0] * sum[0][NAME(PARTS) - 1] : sum[0][0] + sum[0][NAME(PARTS) - 1];
+    }
+    memcpy(lanes, &sum[0][0], sizeof lanes);
+    UNROLL
+    for (int half = LANES / 2; half > 0; half /= 2) {
+        UNROLL
+        for (int l = 0; l < half; l++) {
+            lanes[l] = product ? lanes[l] * lanes[l + half] : lanes[l] + lanes[l + half];
+        }
+    }
+    return lanes[0];
 }

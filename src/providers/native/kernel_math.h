@@ -69,15 +69,20 @@ INLINE vector_f64 avx512_scale_f64(vector_f64 x, vector_f64 n) {
 #define MATH_AVX512 0
 #endif
 
+#define LOG2_E 1.44269504088896340736
+#define LIFT 96
+#define LOWERED 0x1p-96 /* 2^-LIFT */
+
 #define MATH__(name, type) name##_##type
 #define MATH_(name, type) MATH__(name, type)
 #define MATH(name) MATH_(name, MATH_TYPE)
 
 /* Polynomials: WEIGHT_TERMS of (e^r - 1) / r, EXP_TERMS of (e^r - 1 - r) / r^2 and LOG_TERMS of
  * (2 artanh(s) / s - 2) / s^2 in s^2, by Chebyshev interpolation. RATIO_ABOVE and RATIO_BELOW: numerator and
- * denominator of (1 - normal(a)) exp(a^2 / 2), where normal() is the distribution function, by iterated least squares
- * of relative errors up to a = FARTHEST; no coefficient is negative, so that none cancel. All have errors below a
- * quarter of the type's rounding error. */
+ * denominator of (1 - normal(a)) exp(a^2 / 2) / RATIO_FACTOR, where normal() is the distribution function, by iterated
+ * least squares of relative errors up to a = FARTHEST; their highest terms, which are not listed, have the factor 1. No
+ * coefficient is negative, so that none cancel, and the steps of both are so similar that most of their rounding errors
+ * do. All have errors below a quarter of the type's rounding error. */
 #define MATH_TYPE f32
 #define MATH_REAL float
 #define MATH_VECTOR vector_f32
@@ -99,8 +104,9 @@ INLINE vector_f64 avx512_scale_f64(vector_f64 x, vector_f64 n) {
         0.00836914849085634660f, 0.00139336410319867012f
 #define EXP_TERMS 0.5000000013f, 0.1666666668f, 0.04166646471f, 0.008333310902f, 0.001393367373f, 0.0001989101718f
 #define LOG_TERMS 0.6666666655f, 0.4000012263f, 0.2855073084f, 0.233329128f
-#define RATIO_ABOVE 0.5f, 0.5067855751f, 0.2498857267f, 0.07101152888f, 0.0115744764f, 0.0008820736199f
-#define RATIO_BELOW 1.f, 1.811455704f, 1.445104102f, 0.6552823038f, 0.1802162388f, 0.02901271895f, 0.002211033519f
+#define RATIO_ABOVE 121.0284431f, 106.1895964f, 44.42547734f, 9.859895853f
+#define RATIO_BELOW 96.56781156f, 161.7779993f, 116.2425903f, 45.41174617f, 9.860616078f
+#define RATIO_FACTOR 0.3989467645
 #include "providers/native/kernel_math_type.h"
 #undef MATH_TYPE
 #undef MATH_REAL
@@ -123,6 +129,7 @@ INLINE vector_f64 avx512_scale_f64(vector_f64 x, vector_f64 n) {
 #undef LOG_TERMS
 #undef RATIO_ABOVE
 #undef RATIO_BELOW
+#undef RATIO_FACTOR
 
 #define MATH_TYPE f64
 #define MATH_REAL double
@@ -152,13 +159,13 @@ INLINE vector_f64 avx512_scale_f64(vector_f64 x, vector_f64 n) {
     0.666666666666666973, 0.399999999998981919, 0.285714286265702036, 0.222222110378165877, 0.181828961834830866,      \
         0.153314872358657332, 0.146193434535126152
 #define RATIO_ABOVE                                                                                                    \
-    0.5, 0.826674971546424504, 0.677644508324805228, 0.355819032446079811, 0.131293063000280924,                       \
-        0.0354098595968836321, 0.0070595225458703631, 0.00102855148422665746, 0.000105205884723313713,                 \
-        6.86952809275831266e-6, 2.20095561683599301e-7
+    2271740.49388047307, 3755982.01627900084, 3078864.94003436674, 1616657.00900225884, 596527.535566676502,           \
+        160884.023857725263, 32074.8064698317465, 4673.20411351712084, 478.000937040945622, 31.2115702843371068
 #define RATIO_BELOW                                                                                                    \
-    1., 2.45123450389571453, 2.81109118221526598, 1.99490858651065144, 0.975681351470679372, 0.346276588043048538,     \
-        0.0913031131031098217, 0.017958207458974415, 0.00259541558584766633, 0.000264263743059617608,                  \
-        0.0000172193533507127068, 5.51697758036759496e-7
+    1812586.6662183721, 4443074.97753577845, 5095346.39440743135, 3615944.70423374665, 1768507.00815367451,            \
+        627656.326310421961, 165494.805394924799, 32550.8073893203382, 4704.41568420282466, 479.000937034820749,       \
+        31.2115702844045003
+#define RATIO_FACTOR 0.398942280401535335
 #include "providers/native/kernel_math_type.h"
 #undef MATH_TYPE
 #undef MATH_REAL
@@ -181,5 +188,6 @@ INLINE vector_f64 avx512_scale_f64(vector_f64 x, vector_f64 n) {
 #undef LOG_TERMS
 #undef RATIO_ABOVE
 #undef RATIO_BELOW
+#undef RATIO_FACTOR
 
 #endif

@@ -7,6 +7,7 @@ typedef MATH_SIGNED MATH(bitmask) __attribute__((vector_size(VECTOR_BYTES)));
 #define ALL(x) MATH(splat)((MATH_REAL)(x))
 #define MAGIC ALL(1.5 / EPSILON) /* adding it rounds to an integer, which is in the low bits of the sum */
 #define BIASED_MAGIC ALL(1.5 / EPSILON + BIAS)
+#define LIFTED_MAGIC ALL(1.5 / EPSILON + LIFT)
 #define EPSILON (1. / (double)(UINT64_C(1) << MANTISSA))
 #define SIGN ((BITS)ALL(-0.))
 
@@ -24,20 +25,54 @@ INLINE V MATH(select_less)(V a, V b, V yes, V no) {
 #endif
 }
 
+/* first x^count + ... + term[1] x + term[0] */
+INLINE V MATH(horner)(V first, const MATH_REAL *term, int count, V x) {
+    UNROLL
+    for (int i = count - 1; i >= 0; i--) {
+        first = MATH(madd)(first, x, ALL(term[i]));
+    }
+    return first;
+}
+
 /* term[0] + term[1] x + ... */
 INLINE V MATH(polynomial)(const MATH_REAL *term, int count, V x) {
-    V sum = ALL(term[count - 1]);
-    UNROLL
-    for (int i = count - 2; i >= 0; i--) {
-        sum = MATH(madd)(sum, x, ALL(term[i]));
-    }
-    return sum;
+    return MATH(horner)(ALL(term[count - 1]), term, count - 1, x);
 }
 #define POLYNOMIAL(terms, x) MATH(polynomial)(terms, (int)(sizeof terms / sizeof *terms), x)
+
+/* The same with a further term that has the factor 1. */
+INLINE V MATH(monic)(const MATH_REAL *term, int count, V x) {
+    return MATH(horner)(x + ALL(term[count - 1]), term, count - 1, x);
+}
+#define MONIC(terms, x) MATH(monic)(terms, (int)(sizeof terms / sizeof *terms), x)
+
+INLINE V MATH(size_of)(V x) {
+    return (V)((BITS)x & ~SIGN);
+}
+
+/* size e^(factor r) of a reduced factor r; the factor is a power of 2 or the negative of one. */
+INLINE V MATH(exp_reduced)(V r, double size, double factor) {
+    static const MATH_REAL term[] = {WEIGHT_TERMS};
+    enum { COUNT = sizeof term / sizeof *term };
+    MATH_REAL scaled[COUNT];
+    double power = size * factor;
+    UNROLL
+    for (int i = 0; i < COUNT; i++) {
+        scaled[i] = (MATH_REAL)(power * (double)term[i]);
+        power *= factor;
+    }
+    return MATH(madd)(POLYNOMIAL(scaled, r), r, ALL(size));
+}
 
 /* 2 to a power x, given as x + MAGIC. */
 INLINE V MATH(exponent)(V shifted) {
     return (V)(((BITS)shifted + BIAS) << MANTISSA);
+}
+
+/* x times 2 to a power n + LIFT, given as n + LIFTED_MAGIC, of x from 0.1 to 2: adds to the exponent. Small numbers are
+ * computed 2^LIFT times as large, so that none but the result is a denormal number. */
+INLINE V MATH(lifted)(V x, V shifted) {
+    return (V)((BITS)x + ((BITS)shifted << MANTISSA));
 }
 
 /* e^x of x that is at most a few rounding errors above 0, for weights of softmax: with an error below 1 ulp, to which
@@ -45,17 +80,16 @@ INLINE V MATH(exponent)(V shifted) {
  * is split into n ln 2 and a rest from -0.35 to 0.35; n becomes the exponent of the result. Results are 0 where n is
  * below LEAST_EXPONENT, because the exponent's bits are 0 there. NaN stays NaN. */
 INLINE V MATH(weight)(V x) {
-    static const MATH_REAL term[] = {WEIGHT_TERMS};
     const double ln2 = 0.69314718055994530942;
     const V limited = MATH(maximum)(ALL((LEAST_EXPONENT - 1) * ln2), x);
     const V shifted = MATH(madd)(limited, ALL(1 / ln2), BIASED_MAGIC);
     const V rest = MATH(madd)(shifted - BIASED_MAGIC, ALL(-ln2), limited);
-    return MATH(madd)(POLYNOMIAL(term, rest), rest, ALL(1)) * (V)((BITS)shifted << MANTISSA);
+    return MATH(exp_reduced)(rest, 1, 1) * (V)((BITS)shifted << MANTISSA);
 }
 
 /* Splits x into n ln 2 + r. Returns r and sets *n. */
 INLINE V MATH(reduced)(V x, V *n) {
-    *n = MATH(madd)(x, ALL(1.44269504088896340736), MAGIC) - MAGIC;
+    *n = MATH(madd)(x, ALL(LOG2_E), MAGIC) - MAGIC;
     return MATH(madd)(*n, ALL(-LN2_LOW), MATH(madd)(*n, ALL(-LN2_HIGH), x));
 }
 
@@ -126,7 +160,7 @@ INLINE V MATH(log)(V x) {
 
 /* The hyperbolic tangent, with an error below 3 ulp: (e^2a - 1) / (e^2a + 1) of a = |x|, with the sign of x. */
 INLINE V MATH(tanh)(V x) {
-    V n, a = (V)((BITS)x & ~SIGN);
+    V n, a = MATH(size_of)(x);
     a = MATH(select_less)(ALL(TANH_IS_1), a, ALL(TANH_IS_1), a);
     const V rest = MATH(exp_less_1)(MATH(reduced)(a + a, &n));
 #if MATH_AVX512
@@ -144,35 +178,60 @@ INLINE V MATH(sigmoid)(V x) {
     return MATH(select_less)(x, ALL(0), z, ALL(1)) / (ALL(1) + z);
 }
 
+/* Returns max(x, 0) - tail 2^-LIFT, with the sign of x, which the difference has unless it is 0; NaN if x is -infinity.
+ * Functions x f(x) with f(x) + f(-x) = 1 are max(x, 0) - |x| f(-|x|), without a choice between two formulas. */
+INLINE V MATH(less_tail)(V x, V tail) {
+    const V above = x - MATH(minimum)(x, ALL(0));
+    return (V)((BITS)MATH(madd)(tail, ALL(-LOWERED), above) | ((BITS)x & SIGN));
+}
+
 /* x / (1 + e^-y), of numbers with the same sign, with an error below 4 ulp; NaN if x is -infinity. The argument y is
  * taken as exact. */
 INLINE V MATH(silu)(V x, V y) {
-    V scale;
-    const V low = MATH(maximum)(ALL(LOWEST), x);
-    const V part = MATH(exp_scaled)(MATH(maximum)(ALL(LOWEST), (V)((BITS)y | SIGN)), ALL(0), &scale);
-    const V below = ALL(1) + part * scale;
-    const V result = MATH(select)((MATH(bitmask))(y < ALL(0)), low * part / below * scale, x / below);
-    return MATH(select)((MATH(bitmask))(x == ALL(-INFINITY)), ALL(NAN), result);
+    const V a = MATH(minimum)(ALL(-LOWEST), MATH(size_of)(x)),
+            limited = MATH(maximum)(ALL(LOWEST), (V)((BITS)y | SIGN));
+    const V shifted = MATH(madd)(limited, ALL(LOG2_E), LIFTED_MAGIC), n = shifted - LIFTED_MAGIC;
+    const V rest = MATH(madd)(n, ALL(-LN2_LOW), MATH(madd)(n, ALL(-LN2_HIGH), limited));
+    const V part = MATH(lifted)(MATH(exp_reduced)(rest, 1, 1), shifted);
+    return MATH(less_tail)(x, a * part / MATH(madd)(part, ALL(LOWERED), ALL(1)));
 }
 
-/* (1 - normal(a)) exp(a^2 / 2) of a from 0 to FARTHEST, where normal() is the distribution function: a quotient of
- * polynomials. */
+/* The numerator and denominator of (1 - normal(a)) exp(a^2 / 2) / RATIO_FACTOR of a from 0 to FARTHEST, where normal()
+ * is the distribution function. */
+INLINE V MATH(tail_above)(V a) {
+    static const MATH_REAL term[] = {RATIO_ABOVE};
+    return MONIC(term, a);
+}
+
+INLINE V MATH(tail_below)(V a) {
+    static const MATH_REAL term[] = {RATIO_BELOW};
+    return MONIC(term, a);
+}
+
+/* (1 - normal(a)) exp(a^2 / 2). */
 INLINE V MATH(normal_tail)(V a) {
-    static const MATH_REAL above[] = {RATIO_ABOVE}, below[] = {RATIO_BELOW};
-    return POLYNOMIAL(above, a) / POLYNOMIAL(below, a);
+    return MATH(tail_above)(a) * ALL(RATIO_FACTOR) / MATH(tail_below)(a);
 }
 
-/* x times the normal distribution function of x, with an error below 8 ulp (f64: 12); NaN if x is -infinity. The square
- * is computed without rounding (Dekker, 1971). */
+/* a^2 + 2 n ln 2, where a^2 is not rounded. Without fused multiply-add it is the sum of the products of the halves of a
+ * (Dekker, 1971). */
+INLINE V MATH(reduced_square)(V a, V n) {
+    const V multiple = n * ALL(2 * LN2_HIGH);
+#if FUSED
+    const V rest = MATH(madd)(a, a, multiple);
+#else
+    const V high = (V)((BITS)a >> SPLIT << SPLIT), low = a - high;
+    const V rest = (multiple + high * high) + (high + a) * low;
+#endif
+    return MATH(madd)(n, ALL(2 * LN2_LOW), rest);
+}
+
+/* x times the normal distribution function of x, with an error below 8 ulp (f64: 12); NaN if x is -infinity. */
 INLINE V MATH(gelu)(V x) {
-    V a = (V)((BITS)x & ~SIGN), scale;
-    a = MATH(select)((MATH(bitmask))(a > ALL(FARTHEST)), ALL(FARTHEST), a);
-    const V high = (V)((BITS)a >> SPLIT << SPLIT), low = a - high, square = a * a;
-    const V rest = ((high * high - square) + (high + high) * low) + low * low;
-    const V part = MATH(exp_scaled)(square * ALL(-0.5), rest * ALL(-0.5), &scale);
-    const V tail = MATH(normal_tail)(a) * part;
-    const V result = MATH(select)((MATH(bitmask))(x < ALL(0)), -a * tail * scale, x * (ALL(1) - tail * scale));
-    return MATH(select)((MATH(bitmask))(x == ALL(-INFINITY)), ALL(NAN), result);
+    const V a = MATH(minimum)(MATH(size_of)(x), ALL(FARTHEST));
+    const V shifted = MATH(madd)(a * a, ALL(-0.5 * LOG2_E), LIFTED_MAGIC), n = shifted - LIFTED_MAGIC;
+    const V part = MATH(lifted)(MATH(exp_reduced)(MATH(reduced_square)(a, n), RATIO_FACTOR, -0.5), shifted);
+    return MATH(less_tail)(x, a * MATH(tail_above)(a) * part / MATH(tail_below)(a));
 }
 
 #undef V
@@ -180,6 +239,8 @@ INLINE V MATH(gelu)(V x) {
 #undef ALL
 #undef MAGIC
 #undef BIASED_MAGIC
+#undef LIFTED_MAGIC
 #undef EPSILON
 #undef SIGN
 #undef POLYNOMIAL
+#undef MONIC

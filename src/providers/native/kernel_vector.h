@@ -174,39 +174,37 @@ INLINE vector_f64 splat_f64(double value) {
     return (vector_f64){LANES_F64(LANE_SAME, value)};
 }
 
-/* a > b ? a : b of each lane: b if one of them is NaN. */
-#if VECTOR_BYTES == 64 && defined(__AVX512F__)
-INLINE vector_f32 maximum_f32(vector_f32 a, vector_f32 b) {
-    return _mm512_max_ps(a, b);
-}
-INLINE vector_f64 maximum_f64(vector_f64 a, vector_f64 b) {
-    return _mm512_max_pd(a, b);
-}
-#elif VECTOR_BYTES == 32 && defined(__AVX__)
-INLINE vector_f32 maximum_f32(vector_f32 a, vector_f32 b) {
-    return _mm256_max_ps(a, b);
-}
-INLINE vector_f64 maximum_f64(vector_f64 a, vector_f64 b) {
-    return _mm256_max_pd(a, b);
-}
-#elif VECTOR_BYTES == 16 && defined(__SSE2__)
-INLINE vector_f32 maximum_f32(vector_f32 a, vector_f32 b) {
-    return _mm_max_ps(a, b);
-}
-INLINE vector_f64 maximum_f64(vector_f64 a, vector_f64 b) {
-    return _mm_max_pd(a, b);
-}
-#else
-#define GREATER_LANES(name, type, integer)                                                                             \
+/* maximum: a > b ? a : b of each lane; minimum: a < b ? a : b. They are b if one of both is NaN. */
+#define EXTREME(name, f32, f64)                                                                                        \
+    INLINE vector_f32 name##_f32(vector_f32 a, vector_f32 b) {                                                         \
+        return f32(a, b);                                                                                              \
+    }                                                                                                                  \
+    INLINE vector_f64 name##_f64(vector_f64 a, vector_f64 b) {                                                         \
+        return f64(a, b);                                                                                              \
+    }
+#define EXTREME_LANES(name, compare, type, integer)                                                                    \
     INLINE type name(type a, type b) {                                                                                 \
         typedef integer lanes __attribute__((vector_size(VECTOR_BYTES)));                                              \
-        const lanes mask = (lanes)(a > b);                                                                             \
+        const lanes mask = (lanes)(a compare b);                                                                       \
         return (type)((mask & (lanes)a) | (~mask & (lanes)b));                                                         \
     }
-GREATER_LANES(maximum_f32, vector_f32, int32_t)
-GREATER_LANES(maximum_f64, vector_f64, int64_t)
-#undef GREATER_LANES
+#if VECTOR_BYTES == 64 && defined(__AVX512F__)
+EXTREME(maximum, _mm512_max_ps, _mm512_max_pd)
+EXTREME(minimum, _mm512_min_ps, _mm512_min_pd)
+#elif VECTOR_BYTES == 32 && defined(__AVX__)
+EXTREME(maximum, _mm256_max_ps, _mm256_max_pd)
+EXTREME(minimum, _mm256_min_ps, _mm256_min_pd)
+#elif VECTOR_BYTES == 16 && defined(__SSE2__)
+EXTREME(maximum, _mm_max_ps, _mm_max_pd)
+EXTREME(minimum, _mm_min_ps, _mm_min_pd)
+#else
+EXTREME_LANES(maximum_f32, >, vector_f32, int32_t)
+EXTREME_LANES(maximum_f64, >, vector_f64, int64_t)
+EXTREME_LANES(minimum_f32, <, vector_f32, int32_t)
+EXTREME_LANES(minimum_f64, <, vector_f64, int64_t)
 #endif
+#undef EXTREME
+#undef EXTREME_LANES
 
 /* Whether a lane of a is not below the lane of b: it is NaN then, or not less. */
 #if VECTOR_BYTES == 64 && defined(__AVX512F__)

@@ -1,4 +1,5 @@
-/* kernel_convert.h - reads elements of each type into domains, and writes them. Include it after half.h. */
+/* kernel_convert.h - reads elements of each type into domains, and writes them. Include it after the file of this name
+ * of all families. */
 
 /* Returns a number of 13 bits of mantissa that rounds to f16 and bf16 as x does, in a type in which x has too many
  * bits: the bits that are lost set the last one. */
@@ -123,30 +124,7 @@ WRITE(f64, f64, double, double, x)
 
 enum { HALF_LANES = VECTOR_BYTES / 4 };
 
-typedef uint16_t halves __attribute__((vector_size(VECTOR_BYTES / 2), aligned(2), may_alias));
 typedef float floats __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
-
-INLINE void narrow_vector_bf16(uint16_t *to, vector_f32 x) {
-    const bits_f32 bits = (bits_f32)x, rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, nan = bits >> 16 | 0x40;
-    const bits_f32 is_nan = (bits_f32)(x != x);
-    *(halves *)to = __builtin_convertvector((is_nan & nan) | (~is_nan & rounded), halves);
-}
-
-#if VECTOR_BYTES == 64 && defined(__AVX512F__)
-INLINE void narrow_vector_f16(uint16_t *to, vector_f32 x) {
-    _mm256_storeu_si256((__m256i *)(void *)to, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
-}
-#elif VECTOR_BYTES == 32 && defined(__F16C__)
-INLINE void narrow_vector_f16(uint16_t *to, vector_f32 x) {
-    _mm_storeu_si128((__m128i *)(void *)to, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
-}
-#else
-INLINE void narrow_vector_f16(uint16_t *to, vector_f32 x) {
-    for (int i = 0; i < HALF_LANES; i++) {
-        to[i] = narrow_f16(x[i]);
-    }
-}
-#endif
 
 #define HALF(type)                                                                                                     \
     static void read_f32_##type(int64_t rows, int64_t columns, const void *of_from, int64_t row, int64_t column,       \
@@ -170,7 +148,7 @@ INLINE void narrow_vector_f16(uint16_t *to, vector_f32 x) {
             uint16_t *to = (uint16_t *)of_to + r * row;                                                                \
             int64_t i = 0;                                                                                             \
             for (; column == 1 && i + HALF_LANES <= columns; i += HALF_LANES) {                                        \
-                narrow_vector_##type(to + i, *(const floats *)(from + i));                                             \
+                store_vector_##type(to + i, *(const floats *)(from + i));                                              \
             }                                                                                                          \
             for (; i < columns; i++) {                                                                                 \
                 to[i * column] = narrow_##type(from[i]);                                                               \

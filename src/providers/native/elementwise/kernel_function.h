@@ -19,10 +19,6 @@ INLINE VECTOR NAME(with_sign)(VECTOR size, VECTOR sign) {
     return (VECTOR)(((NAME(bits))size & ~SIGN) | ((NAME(bits))sign & SIGN));
 }
 
-INLINE VECTOR NAME(size_of)(VECTOR x) {
-    return (VECTOR)((NAME(bits))x & ~SIGN);
-}
-
 /* ---- Integers next to a number ---- */
 
 #if !ROUNDS
@@ -183,7 +179,7 @@ INLINE VECTOR NAME(log1p)(VECTOR x) {
 INLINE VECTOR NAME(log2)(VECTOR x) {
     const NAME(log_parts) p = NAME(log_split)(x);
     const VECTOR part = p.f - (p.half - p.s * p.rest);
-    return NAME(log_or_special)(x, NAME(madd)(part, ALL(1.44269504088896340736), p.k));
+    return NAME(log_or_special)(x, NAME(madd)(part, ALL(LOG2_E), p.k));
 }
 
 #undef ALL

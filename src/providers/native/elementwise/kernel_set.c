@@ -6,6 +6,7 @@
 
 #define TEMPLATE "providers/native/elementwise/kernel_load.h"
 #include "providers/native/kernel_each_type.h"
+#include "providers/native/kernel_convert.h"
 #include "providers/native/kernel_math.h"
 
 #include "kernel_convert.h"

@@ -10,12 +10,14 @@
 #include <string.h>
 
 enum {
-    TILE = 1024,        /* elements of a tile; the tiles of three operands fit into the first cache */
-    BUFFERED = 512,     /* if some are copied to the stack */
-    SQUARE = 32,        /* columns of a tile in which an input has no contiguous columns */
-    COPY_SIDE = 256,    /* rows and columns of a tile of a copy */
-    COPY_ROW = 1 << 16, /* columns, if they are contiguous */
-    MOST_INPUTS = 2     /* of a function */
+    TILE = 1024,            /* elements of a tile; the tiles of three operands fit into the first cache */
+    BUFFER = 4096,          /* bytes of a tile that is copied to the stack */
+    MOST_AT_ONCE = 1 << 17, /* elements that a thread computes between two looks at the interrupt */
+    SHARES = 4,             /* a thread takes at least so many, so that all end together */
+    SQUARE = 32,            /* columns of a tile in which an input has no contiguous columns */
+    COPY_SIDE = 256,        /* rows and columns of a tile of a copy */
+    COPY_ROW = 1 << 16,     /* columns, if they are contiguous */
+    MOST_INPUTS = 2         /* of a function */
 };
 
 typedef struct prepared {
@@ -27,6 +29,8 @@ typedef struct prepared {
     int threads, inputs;
     int64_t element[BP_ELEMENTWISE_OPERANDS]; /* bytes */
     int64_t rows, columns;                    /* of a tile */
+    int64_t last_columns;                     /* of the last tile of a row */
+    int64_t step[BP_ELEMENTWISE_OPERANDS];    /* bytes from a tile to the next one of a row */
     int64_t row_tiles, column_tiles, tiles;   /* of a matrix; all tiles */
     int64_t chunk;                            /* tiles that a thread takes at once */
     bool single;                              /* all elements are one direct tile, whose addresses are the operands' */
@@ -39,9 +43,9 @@ typedef struct call {
     bp__stop stop;
 } call;
 
-/* One tile: its sizes and the addresses of its first elements. */
+/* One tile: its sizes, the tiles that follow in the row of tiles, and the addresses of its first elements. */
 typedef struct tile {
-    int64_t rows, columns;
+    int64_t rows, columns, following;
     char *at[BP_ELEMENTWISE_OPERANDS];
 } tile;
 
@@ -50,7 +54,8 @@ static tile tile_of(const call *w, int64_t index) {
     const bp__element_loop *loop = &plan->loop;
     const int last = loop->ndim - 1;
     int64_t start[BP_MAX_ELEMENTWISE_NDIM];
-    start[last] = index % plan->column_tiles * plan->columns;
+    const int64_t column = index % plan->column_tiles;
+    start[last] = column * plan->columns;
     index /= plan->column_tiles;
     start[last - 1] = index % plan->row_tiles * plan->rows;
     index /= plan->row_tiles;
@@ -59,7 +64,8 @@ static tile tile_of(const call *w, int64_t index) {
         index /= loop->size[d];
     }
     tile t = {.rows = bp__least(plan->rows, loop->size[last - 1] - start[last - 1]),
-              .columns = bp__least(plan->columns, loop->size[last] - start[last])};
+              .columns = bp__least(plan->columns, loop->size[last] - start[last]),
+              .following = plan->column_tiles - 1 - column};
     for (int i = 0; i <= plan->inputs; i++) {
         int64_t offset = 0;
         for (int d = 0; d <= last; d++) {
@@ -68,6 +74,20 @@ static tile tile_of(const call *w, int64_t index) {
         t.at[i] = w->operand[i] + offset * plan->element[i];
     }
     return t;
+}
+
+/* Moves to the next tile. The divisions of tile_of() take longer than to add small numbers. */
+static void next_tile(const call *w, int64_t index, tile *t) {
+    const prepared *plan = w->plan;
+    if (t->following == 0) {
+        *t = tile_of(w, index);
+        return;
+    }
+    t->following--;
+    t->columns = t->following > 0 ? plan->columns : plan->last_columns;
+    for (int i = 0; i <= plan->inputs; i++) {
+        t->at[i] = (char *)((uintptr_t)t->at[i] + (uintptr_t)plan->step[i]);
+    }
 }
 
 /* Returns whether the tile's elements of an operand are one after another, in the type of the domain. */
@@ -97,7 +117,7 @@ static const void *values_of(const prepared *plan, const tile *t, int operand, v
 static void compute_tile(const prepared *plan, const tile *t) {
     /* The results may take the place of the first input: the functions read each element before they write it.
      */
-    _Alignas(64) char buffer[MOST_INPUTS][BUFFERED * sizeof(double)];
+    _Alignas(64) char buffer[MOST_INPUTS][BUFFER];
     const int last = plan->loop.ndim - 1, output = plan->inputs;
     const bool direct = is_direct(plan, t, output);
     const bool converts = !plan->set.unary && !plan->set.binary;
@@ -155,8 +175,10 @@ static void run_tiles(void *context, int task) {
         if (from >= plan->tiles || bp__stops(&w->stop)) {
             return;
         }
-        for (int64_t i = from; i < bp__least(from + plan->chunk, plan->tiles); i++) {
-            const tile t = tile_of(w, i);
+        const int64_t end = bp__least(from + plan->chunk, plan->tiles);
+        tile t = {0};
+        for (int64_t i = from; i < end; i++) {
+            next_tile(w, i, &t);
             (is_copy(plan) ? copy_tile : plan->set.select ? select_tile : compute_tile)(plan, &t);
         }
     }
@@ -241,6 +263,21 @@ static bool has_buffers(const prepared *plan) {
     return !direct;
 }
 
+/* Makes tiles as large as the work of a thread between two looks at the interrupt, if no operand needs a buffer then.
+ */
+static void enlarge(prepared *plan, int64_t elements) {
+    const int64_t rows = plan->rows, columns = plan->columns;
+    const int64_t share = plan->threads > 1 ? elements / (SHARES * plan->threads) : elements;
+    const int64_t most = bp__least(share, MOST_AT_ONCE) / TILE * TILE;
+    if (most > TILE) {
+        cut_into(plan, most, most);
+        if (has_buffers(plan)) {
+            plan->rows = rows;
+            plan->columns = columns;
+        }
+    }
+}
+
 static void cut(prepared *plan) {
     bp__element_loop *loop = &plan->loop;
     bp__element_loop_make(loop, &plan->problem.of.elementwise, plan->inputs + 1);
@@ -254,7 +291,10 @@ static void cut(prepared *plan) {
     } else {
         cut_into(plan, transposed ? SQUARE : TILE, TILE);
         if (!plan->set.select && has_buffers(plan)) {
-            cut_into(plan, transposed ? SQUARE : BUFFERED, BUFFERED);
+            const int64_t most = BUFFER / (int64_t)plan->set.number;
+            cut_into(plan, transposed ? SQUARE : most, most);
+        } else if (!plan->set.select) {
+            enlarge(plan, loop->size[last - 1] * loop->size[last]);
         }
     }
     plan->tiles = 1;
@@ -265,12 +305,16 @@ static void cut(prepared *plan) {
         plan->column_tiles = (loop->size[last] + plan->columns - 1) / plan->columns;
         plan->row_tiles = (loop->size[last - 1] + plan->rows - 1) / plan->rows;
         plan->tiles *= plan->row_tiles * plan->column_tiles;
+        plan->last_columns = loop->size[last] - (plan->column_tiles - 1) * plan->columns;
+    }
+    for (int i = 0; i <= plan->inputs; i++) {
+        plan->step[i] = plan->columns * loop->stride[i][last] * plan->element[i];
     }
     plan->single =
         plan->tiles == 1 && plan->threads == 1 && (plan->set.binary || plan->set.unary) && !has_buffers(plan);
     /* A few chunks for each thread, and the interrupt check between them. */
-    const int64_t most = (is_copy(plan) ? 1 << 18 : 1 << 17) / (plan->rows * plan->columns + 1) + 1;
-    plan->chunk = bp__least(plan->tiles / (4 * plan->threads) + 1, most);
+    const int64_t most = (is_copy(plan) ? 2 * MOST_AT_ONCE : MOST_AT_ONCE) / (plan->rows * plan->columns + 1) + 1;
+    plan->chunk = bp__least(plan->tiles / (SHARES * plan->threads) + 1, most);
 }
 
 bp_status bp__element_plan(const bp_host *host, const bp_problem *problem, const bp__element_set *set, int threads,

@@ -19,7 +19,7 @@ typedef struct bp__batch_norm_grid {
  * channel. */
 typedef enum bp__batch_norm_number {
     BP__BATCH_NORM_CENTER,
-    BP__BATCH_NORM_REST, /* what CENTER lost when it was rounded; 0 for BACKWARD, whose means are operands */
+    BP__BATCH_NORM_REST, /* what CENTER lost when it was rounded; NULL: nothing */
     BP__BATCH_NORM_SCALE,
     BP__BATCH_NORM_SHIFT,
     BP__BATCH_NORM_SLOPE,

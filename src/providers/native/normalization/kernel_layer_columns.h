@@ -48,7 +48,7 @@ static void NAME(column_squares)(int64_t lanes, int64_t n, bp__layer_vector x, c
 INLINE void NAME(column_apply_tile)(int64_t lane, int vectors, bool whole, int lanes, int64_t n, bp__layer_vector y,
                                     bp__layer_vector x, const bp__layer_columns *c, const NAME(number) * weights,
                                     const NAME(number) * biases, int step) {
-    VECTOR high[TILE], low[TILE], inverse_std[TILE];
+    VECTOR high[TILE], inverse_std[TILE], less[TILE];
     const NAME(element) *from = (const NAME(element) *)(const void *)x.at + lane;
     NAME(element) *to = (NAME(element) *)(void *)y.at + lane;
     UNROLL
@@ -57,11 +57,11 @@ INLINE void NAME(column_apply_tile)(int64_t lane, int vectors, bool whole, int l
         for (int l = 0; l < NAME(WIDTH); l++) {
             const int64_t at = lane + v * NAME(WIDTH) + l;
             means[l] = (REAL)(c->first[at] + c->second[at]);
-            rests[l] = (REAL)((c->first[at] - (double)means[l]) + c->second[at]);
+            rests[l] = (REAL)(-((c->first[at] - (double)means[l]) + c->second[at]) * c->inverse_std[at]);
             factors[l] = (REAL)c->inverse_std[at];
         }
         memcpy(&high[v], means, sizeof high[v]);
-        memcpy(&low[v], rests, sizeof low[v]);
+        memcpy(&less[v], rests, sizeof less[v]);
         memcpy(&inverse_std[v], factors, sizeof inverse_std[v]);
     }
     for (int64_t i = 0; i < n; i++, from += x.stride, to += y.stride) {
@@ -69,7 +69,7 @@ INLINE void NAME(column_apply_tile)(int64_t lane, int vectors, bool whole, int l
         UNROLL
         for (int v = 0; v < vectors; v++) {
             const VECTOR value = NAME(get)(from + v * NAME(WIDTH), 1, whole, lanes);
-            const VECTOR normal = ((value - high[v]) - low[v]) * inverse_std[v];
+            const VECTOR normal = MADD(value - high[v], inverse_std[v], less[v]);
             NAME(put)(to + v * NAME(WIDTH), 1, whole, lanes, MADD(normal, weight, bias));
         }
     }

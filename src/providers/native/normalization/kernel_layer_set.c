@@ -9,13 +9,16 @@
 #include "providers/native/kernel_convert.h"
 #include "providers/native/kernel_tiles.h"
 
+/* The limits of one pass over the elements of a row: with these its error has the bound of norm.h. */
+#define SHORT 64 /* elements, at least */
+#define FAR 8    /* mean square of the differences to the center by the variance, at most */
 #define TEMPLATE "providers/native/normalization/kernel_layer_type.h"
 #include "providers/native/kernel_each_type.h"
 
 #define KERNELS(type)                                                                                                  \
     {                                                                                                                  \
-        .sum = sum_##type, .squares = squares_##type, .apply = apply_##type, .sums = sums_##type,                      \
-        .gradient = gradient_##type, .column_sums = column_sums_##type, .column_squares = column_squares_##type,       \
+        .moments = moments_##type, .apply = apply_##type, .sums = sums_##type, .gradient = gradient_##type,            \
+        .column_sums = column_sums_##type, .column_squares = column_squares_##type,                                    \
         .column_apply = column_apply_##type, .weigh = weigh_##type, .widen = widen_numbers_##type,                     \
         .fill = fill_##type, .narrow = narrow_numbers_##type, .load = load_##type, .store = store_##type,              \
         .element = sizeof(element_##type), .number = sizeof(number_##type)                                             \

@@ -23,8 +23,6 @@
         }                                                                                                              \
     } while (0)
 
-typedef vector_f64 NAME(lanes)[TILE][NAME(PARTS)];
-
 INLINE const NAME(element) * NAME(from)(bp__layer_vector x, int64_t i) {
     return (const NAME(element) *)(const void *)x.at + i * x.stride;
 }
@@ -35,20 +33,6 @@ INLINE VECTOR NAME(values)(bp__layer_vector x, int64_t i, bool contiguous) {
 
 INLINE void NAME(write)(bp__layer_vector x, int64_t i, bool contiguous, VECTOR value) {
     NAME(put)((NAME(element) *)(void *)x.at + i * x.stride, x.stride, contiguous, NAME(WIDTH), value);
-}
-
-/* Adds the lanes of all vectors, pairwise. */
-INLINE double NAME(total)(const NAME(lanes) sum) {
-    vector_f64 all = splat_f64(0);
-    for (int h = 0; h < NAME(PARTS); h++) {
-        all += (sum[0][h] + sum[1][h]) + (sum[2][h] + sum[3][h]);
-    }
-    for (int half = VECTOR_BYTES / 16; half > 0; half /= 2) {
-        for (int i = 0; i < half; i++) {
-            all[i] += all[i + half];
-        }
-    }
-    return all[0];
 }
 
 /* ---- Statistics ---- */
@@ -70,13 +54,13 @@ static double NAME(sum)(int64_t n, bp__layer_vector x, const double center[2]) {
     NAME(lanes) sum;
     double rest = 0;
     const vector_f64 first = splat_f64(center[0]);
-    memset(sum, 0, sizeof sum);
+    NAME(clear)(sum);
 #define BODY(i, vectors, contiguous) NAME(sum_vectors)(i, vectors, contiguous, x, first, sum)
 #define REST(i) rest += (double)WIDEN(*NAME(from)(x, i)) - center[0]
     EACH_VECTOR(n, x.stride == 1, BODY, REST);
 #undef BODY
 #undef REST
-    return NAME(total)(sum) + rest;
+    return NAME(joined)(sum, false) + rest;
 }
 
 INLINE void NAME(squares_vectors)(int64_t i, int vectors, bool contiguous, bp__layer_vector x, vector_f64 first,
@@ -97,7 +81,7 @@ static double NAME(squares)(int64_t n, bp__layer_vector x, const double center[2
     NAME(lanes) sum;
     double rest = 0;
     const vector_f64 first = splat_f64(center[0]), second = splat_f64(center[1]);
-    memset(sum, 0, sizeof sum);
+    NAME(clear)(sum);
 #define BODY(i, vectors, contiguous) NAME(squares_vectors)(i, vectors, contiguous, x, first, second, sum)
 #define REST(i)                                                                                                        \
     do {                                                                                                               \
@@ -107,24 +91,95 @@ static double NAME(squares)(int64_t n, bp__layer_vector x, const double center[2
     EACH_VECTOR(n, x.stride == 1, BODY, REST);
 #undef BODY
 #undef REST
-    return NAME(total)(sum) + rest;
+    return NAME(joined)(sum, false) + rest;
+}
+
+/* The squares of elements: the sum of x^2 if `centered` is false. */
+INLINE void NAME(moments_vectors)(int64_t i, int vectors, bool contiguous, bp__layer_vector x, vector_f64 center,
+                                  bool centered, NAME(lanes) sum, NAME(lanes) square) {
+    UNROLL
+    for (int v = 0; v < vectors; v++) {
+        vector_f64 value[NAME(PARTS)];
+        if (contiguous) {
+            NAME(read_doubles)(NAME(from)(x, i + v * NAME(WIDTH)), value);
+        } else {
+            DOUBLES(NAME(values)(x, i + v * NAME(WIDTH), false), value);
+        }
+        UNROLL
+        for (int h = 0; h < NAME(PARTS); h++) {
+            if (centered) {
+                value[h] -= center;
+                sum[v][h] = madd_f64(value[h], splat_f64(1), sum[v][h]);
+            }
+            square[v][h] = madd_f64(value[h], value[h], square[v][h]);
+        }
+    }
+}
+
+/* Adds differences to the center and their squares in one pass. */
+INLINE void NAME(moments_in_one_pass)(int64_t n, bp__layer_vector x, double center, bool centered, double sums[2]) {
+    NAME(lanes) sum, square;
+    double rest[2] = {0, 0};
+    const vector_f64 first = splat_f64(center);
+    int64_t i = 0;
+    NAME(clear)(sum);
+    NAME(clear)(square);
+    for (; x.stride == 1 && i + 2 * NAME(WIDTH) <= n; i += 2 * NAME(WIDTH)) {
+        NAME(moments_vectors)(i, 2, true, x, first, centered, sum, square);
+    }
+    for (; i + NAME(WIDTH) <= n; i += NAME(WIDTH)) {
+        NAME(moments_vectors)(i, 1, false, x, first, centered, sum, square);
+    }
+    for (; i < n; i++) {
+        const double distance = (double)WIDEN(*NAME(from)(x, i)) - center;
+        rest[0] += distance;
+        rest[1] = scalar_madd_f64(distance, distance, rest[1]);
+    }
+    sums[0] = NAME(joined)(sum, false) + rest[0];
+    sums[1] = NAME(joined)(square, false) + rest[1];
+}
+
+/* Squared deviations are sums of squares less the square of the sum, unless this would lose digits that f64 does not
+ * have to spare: in f64, in short rows, and where the center is far from the mean. */
+static void NAME(moments)(int64_t n, bp__layer_vector x, double center, bool centered, double *mean, double *squares) {
+    double sums[2] = {0, 0}, centers[2] = {center, 0};
+    if (!centered) {
+        NAME(moments_in_one_pass)(n, x, 0, false, sums);
+        *mean = 0;
+        *squares = sums[1];
+        return;
+    }
+    const bool one_pass = sizeof(REAL) < sizeof(double) && n >= SHORT;
+    if (one_pass) {
+        NAME(moments_in_one_pass)(n, x, center, true, sums);
+    } else {
+        sums[0] = NAME(sum)(n, x, centers);
+    }
+    centers[1] = *mean = sums[0] / (double)n;
+    *squares = sums[1] - sums[0] * *mean;
+    if (!one_pass || sums[1] > FAR * *squares) {
+        *squares = NAME(squares)(n, x, centers);
+    }
 }
 
 /* ---- Elements ---- */
 
 /* The numbers of a segment in the type of the computation. */
 typedef struct NAME(scalars) {
-    REAL high, low, inverse_std, share, slope;
+    REAL high, low, inverse_std, less; /* less: -low inverse_std */
+    REAL share, slope;
     const NAME(number) * weights, *biases;
     int step;
 } NAME(scalars);
 
 INLINE NAME(scalars) NAME(scalars_of)(const bp__layer_numbers *n) {
     const REAL high = (REAL)(n->mean[0] + n->mean[1]);
+    const double low = (n->mean[0] - (double)high) + n->mean[1];
     return (NAME(scalars)){
         .high = high,
-        .low = (REAL)((n->mean[0] - (double)high) + n->mean[1]),
+        .low = (REAL)low,
         .inverse_std = (REAL)n->inverse_std,
+        .less = (REAL)(-low * n->inverse_std),
         .share = (REAL)n->share,
         .slope = (REAL)n->slope,
         .weights = n->weights,
@@ -142,8 +197,8 @@ INLINE void NAME(apply_vectors)(int64_t i, int vectors, bool contiguous, bp__lay
     UNROLL
     for (int v = 0; v < vectors; v++) {
         const int64_t at = i + v * NAME(WIDTH);
-        const VECTOR deviation = (NAME(values)(x, at, contiguous) - SPLAT(s->high)) - SPLAT(s->low);
-        const VECTOR normal = deviation * SPLAT(s->inverse_std);
+        const VECTOR distance = NAME(values)(x, at, contiguous) - SPLAT(s->high);
+        const VECTOR normal = MADD(distance, SPLAT(s->inverse_std), SPLAT(s->less));
         NAME(write)
         (y, at, contiguous, MADD(normal, NAME(number_at)(s->weights, step, at), NAME(number_at)(s->biases, step, at)));
     }
@@ -160,8 +215,12 @@ INLINE REAL NAME(deviation)(bp__layer_vector x, int64_t i, const NAME(scalars) *
 INLINE void NAME(apply_with)(int64_t n, bp__layer_vector y, bp__layer_vector x, const NAME(scalars) * s, int step) {
 #define BODY(i, vectors, contiguous) NAME(apply_vectors)(i, vectors, contiguous, y, x, s, step)
 #define REST(i)                                                                                                        \
-    *(NAME(element) *)(uintptr_t)NAME(from)(y, i) =                                                                    \
-        NARROW(NAME(fused)(NAME(deviation)(x, i, s) * s->inverse_std, s->weights[(i)*step], s->biases[(i)*step]))
+    do {                                                                                                               \
+        const REAL distance = WIDEN(*NAME(from)(x, i)) - s->high;                                                      \
+        const REAL normal = NAME(fused)(distance, s->inverse_std, s->less);                                            \
+        *(NAME(element) *)(uintptr_t)NAME(from)(y, i) =                                                                \
+            NARROW(NAME(fused)(normal, s->weights[(i)*step], s->biases[(i)*step]));                                    \
+    } while (0)
     EACH_VECTOR(n, x.stride == 1 && y.stride == 1, BODY, REST);
 #undef BODY
 #undef REST
@@ -206,8 +265,8 @@ INLINE void NAME(sums_with)(int64_t n, bp__layer_vector y, bp__layer_vector x, c
     NAME(lanes) sum, product;
     double rest[2] = {0, 0};
     const NAME(number) *weights = numbers->weights;
-    memset(sum, 0, sizeof sum);
-    memset(product, 0, sizeof product);
+    NAME(clear)(sum);
+    NAME(clear)(product);
 #define BODY(i, vectors, contiguous) NAME(sums_vectors)(i, vectors, contiguous, y, x, numbers, step, sum, product)
 #define REST(i)                                                                                                        \
     do {                                                                                                               \
@@ -218,8 +277,8 @@ INLINE void NAME(sums_with)(int64_t n, bp__layer_vector y, bp__layer_vector x, c
     EACH_VECTOR(n, x.stride == 1 && y.stride == 1, BODY, REST);
 #undef BODY
 #undef REST
-    sums[0] += NAME(total)(sum) + rest[0];
-    sums[1] += NAME(total)(product) + rest[1];
+    sums[0] += NAME(joined)(sum, false) + rest[0];
+    sums[1] += NAME(joined)(product, false) + rest[1];
 }
 
 static void NAME(sums)(int64_t n, bp__layer_vector y, bp__layer_vector x, const bp__layer_numbers *numbers,

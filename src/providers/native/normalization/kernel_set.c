@@ -3,6 +3,14 @@
 #include "batch_norm.h"
 #include "providers/native/isa.h"
 
+#include "providers/native/kernel_vector.h"
+
+#include "providers/native/half.h"
+#include "providers/native/kernel_convert.h"
+#include "providers/native/kernel_tiles.h"
+
+#include <math.h>
+
 #define TEMPLATE "providers/native/normalization/kernel_type.h"
 #include "providers/native/kernel_each_type.h"
 

@@ -1,8 +1,8 @@
-/* kernel_type.h - template: the kernels of batch normalization for one type. Parameters: TYPE (its suffix), REAL (type
- * of the computation), IN (type in memory), WIDEN(x) and NARROW(x), which convert from IN to REAL and back. Loops over
- * contiguous lanes have copies of their own, so that the compiler can use vectors. */
-typedef IN NAME(element) __attribute__((may_alias));
-typedef REAL NAME(number) __attribute__((may_alias));
+/* kernel_type.h - template: the kernels of batch normalization for one type. Parameters: as in kernel_each_type.h. Sums
+ * over contiguous lanes have loops of their own, so that the compiler can use vectors. */
+#include "providers/native/kernel_lanes.h"
+
+#define AT_LEAST(a, b) _Generic(a, vector_f32 : maximum_f32, vector_f64 : maximum_f64)(a, b)
 
 INLINE NAME(element) * NAME(row)(const bp__batch_norm_grid *grid, int64_t i) {
     return (NAME(element) *)(void *)(uintptr_t)grid->at + i * grid->next;
@@ -75,64 +75,104 @@ VECTORIZED static void NAME(sums)(int64_t lanes, int64_t count, const bp__batch_
     }
 }
 
-INLINE void NAME(apply_row)(int64_t n, NAME(element) *restrict y, int64_t y_lane, const NAME(element) *restrict x,
-                            int64_t x_lane, const NAME(number) *const numbers[BP__BATCH_NORM_NUMBERS], int64_t step,
-                            bool relu) {
-    const NAME(number) *restrict center = numbers[BP__BATCH_NORM_CENTER], *restrict rest = numbers[BP__BATCH_NORM_REST];
-    const NAME(number) *restrict scale = numbers[BP__BATCH_NORM_SCALE], *restrict shift = numbers[BP__BATCH_NORM_SHIFT];
-    for (int64_t l = 0; l < n; l++) {
-        const REAL distance = (WIDEN(x[l * x_lane]) - center[l * step]) - rest[l * step];
-        const REAL value = distance * scale[l * step] + shift[l * step];
-        y[l * y_lane] = NARROW(relu && value < 0 ? 0 : value);
+/* The numbers of the channels of lanes: one for all if they do not follow channels. */
+typedef struct NAME(numbers) {
+    const NAME(number) * each[BP__BATCH_NORM_NUMBERS];
+    VECTOR same[BP__BATCH_NORM_NUMBERS];
+} NAME(numbers);
+
+INLINE NAME(numbers) NAME(numbers_of)(const void *const given[BP__BATCH_NORM_NUMBERS]) {
+    NAME(numbers) numbers;
+    UNROLL
+    for (int i = 0; i < BP__BATCH_NORM_NUMBERS; i++) {
+        numbers.each[i] = given[i];
+        numbers.same[i] = given[i] ? SPLAT(numbers.each[i][0]) : SPLAT(0);
+    }
+    return numbers;
+}
+
+INLINE VECTOR NAME(number_at)(const NAME(numbers) * numbers, int which, bool step, int64_t lane, bool whole,
+                              int lanes) {
+    return step ? NAME(read)(numbers->each[which] + lane, whole, lanes) : numbers->same[which];
+}
+#define NUMBER(which) NAME(number_at)(numbers, BP__BATCH_NORM_##which, step, at, whole, lanes)
+
+/* A row of a grid, and the distance of its lanes. */
+typedef struct NAME(line) {
+    NAME(element) * at;
+    int64_t lane;
+} NAME(line);
+
+INLINE VECTOR NAME(lanes_at)(NAME(line) row, int64_t lane, bool whole, int lanes) {
+    return NAME(get)(row.at + lane * row.lane, row.lane, whole, lanes);
+}
+
+INLINE NAME(line) NAME(line_of)(const bp__batch_norm_grid *grid, int64_t i) {
+    return (NAME(line)){NAME(row)(grid, i), grid->lane};
+}
+
+INLINE void NAME(apply_tile)(int64_t lane, int vectors, bool whole, int lanes, NAME(line) y, NAME(line) x,
+                             const NAME(numbers) * numbers, bool step, bool rest, REAL least) {
+    UNROLL
+    for (int v = 0; v < vectors; v++) {
+        const int64_t at = lane + v * NAME(WIDTH);
+        VECTOR distance = NAME(lanes_at)(x, at, whole, lanes) - NUMBER(CENTER);
+        distance = rest ? distance - NUMBER(REST) : distance;
+        const VECTOR value = AT_LEAST(SPLAT(least), MADD(distance, NUMBER(SCALE), NUMBER(SHIFT)));
+        NAME(put)(y.at + at * y.lane, y.lane, whole, lanes, value);
     }
 }
 
-VECTORIZED static void NAME(apply)(int64_t lanes, int64_t count, const bp__batch_norm_grid *y,
-                                   const bp__batch_norm_grid *x, const void *const given[BP__BATCH_NORM_NUMBERS],
-                                   int64_t step, bool relu) {
-    const NAME(number) *const numbers[BP__BATCH_NORM_NUMBERS] = {given[0], given[1], given[2], given[3], given[4]};
+INLINE void NAME(apply_rows)(int64_t lanes, int64_t count, const bp__batch_norm_grid *y, const bp__batch_norm_grid *x,
+                             const NAME(numbers) * numbers, bool step, bool rest, REAL least) {
+    const bool contiguous = x->lane == 1 && y->lane == 1;
     for (int64_t i = 0; i < count; i++) {
-        NAME(element) *to = NAME(row)(y, i);
-        const NAME(element) *from = NAME(row)(x, i);
-        if (y->lane == 1 && x->lane == 1 && step == 1) {
-            NAME(apply_row)(lanes, to, 1, from, 1, numbers, 1, relu);
-        } else if (y->lane == 1 && x->lane == 1) {
-            NAME(apply_row)(lanes, to, 1, from, 1, numbers, 0, relu);
-        } else {
-            NAME(apply_row)(lanes, to, y->lane, from, x->lane, numbers, step, relu);
-        }
+        const NAME(line) to = NAME(line_of)(y, i), from = NAME(line_of)(x, i);
+        EACH_TILE(lanes, contiguous, NAME(apply_tile), to, from, numbers, step, rest, least);
     }
 }
 
-INLINE void NAME(gradient_row)(int64_t n, NAME(element) *restrict g, int64_t g_lane, const NAME(element) *restrict y,
-                               int64_t y_lane, const NAME(element) *restrict x, int64_t x_lane,
-                               const NAME(number) *const numbers[BP__BATCH_NORM_NUMBERS], int64_t step) {
-    const NAME(number) *restrict center = numbers[BP__BATCH_NORM_CENTER], *restrict scale =
-                                                                              numbers[BP__BATCH_NORM_SCALE];
-    const NAME(number) *restrict shift = numbers[BP__BATCH_NORM_SHIFT], *restrict slope = numbers[BP__BATCH_NORM_SLOPE];
-    for (int64_t l = 0; l < n; l++) {
-        const REAL distance = WIDEN(x[l * x_lane]) - center[l * step];
-        g[l * g_lane] = NARROW((WIDEN(y[l * y_lane]) - shift[l * step] - distance * slope[l * step]) * scale[l * step]);
+static void NAME(apply)(int64_t lanes, int64_t count, const bp__batch_norm_grid *y, const bp__batch_norm_grid *x,
+                        const void *const given[BP__BATCH_NORM_NUMBERS], int64_t step, bool relu) {
+    const NAME(numbers) numbers = NAME(numbers_of)(given);
+    const REAL least = relu ? 0 : (REAL)-INFINITY;
+    if (given[BP__BATCH_NORM_REST]) {
+        NAME(apply_rows)(lanes, count, y, x, &numbers, step, true, least);
+    } else if (step) {
+        NAME(apply_rows)(lanes, count, y, x, &numbers, true, false, least);
+    } else {
+        NAME(apply_rows)(lanes, count, y, x, &numbers, false, false, least);
     }
 }
 
-VECTORIZED static void NAME(gradient)(int64_t lanes, int64_t count, const bp__batch_norm_grid *g,
-                                      const bp__batch_norm_grid *y, const bp__batch_norm_grid *x,
-                                      const void *const given[BP__BATCH_NORM_NUMBERS], int64_t step) {
-    const NAME(number) *const numbers[BP__BATCH_NORM_NUMBERS] = {given[0], given[1], given[2], given[3], given[4]};
+INLINE void NAME(gradient_tile)(int64_t lane, int vectors, bool whole, int lanes, NAME(line) g, NAME(line) y,
+                                NAME(line) x, const NAME(numbers) * numbers, bool step) {
+    UNROLL
+    for (int v = 0; v < vectors; v++) {
+        const int64_t at = lane + v * NAME(WIDTH);
+        const VECTOR distance = NAME(lanes_at)(x, at, whole, lanes) - NUMBER(CENTER);
+        const VECTOR rest = NAME(lanes_at)(y, at, whole, lanes) - NUMBER(SHIFT);
+        NAME(put)
+        (g.at + at * g.lane, g.lane, whole, lanes, MADD(distance, -NUMBER(SLOPE), rest) * NUMBER(SCALE));
+    }
+}
+
+static void NAME(gradient)(int64_t lanes, int64_t count, const bp__batch_norm_grid *g, const bp__batch_norm_grid *y,
+                           const bp__batch_norm_grid *x, const void *const given[BP__BATCH_NORM_NUMBERS],
+                           int64_t step) {
+    const NAME(numbers) numbers = NAME(numbers_of)(given);
     const bool contiguous = g->lane == 1 && y->lane == 1 && x->lane == 1;
     for (int64_t i = 0; i < count; i++) {
-        NAME(element) *to = NAME(row)(g, i);
-        const NAME(element) *from = NAME(row)(y, i), *with = NAME(row)(x, i);
-        if (contiguous && step == 1) {
-            NAME(gradient_row)(lanes, to, 1, from, 1, with, 1, numbers, 1);
-        } else if (contiguous) {
-            NAME(gradient_row)(lanes, to, 1, from, 1, with, 1, numbers, 0);
+        const NAME(line) to = NAME(line_of)(g, i), from = NAME(line_of)(y, i), with = NAME(line_of)(x, i);
+        if (step) {
+            EACH_TILE(lanes, contiguous, NAME(gradient_tile), to, from, with, &numbers, true);
         } else {
-            NAME(gradient_row)(lanes, to, g->lane, from, y->lane, with, x->lane, numbers, step);
+            EACH_TILE(lanes, contiguous, NAME(gradient_tile), to, from, with, &numbers, false);
         }
     }
 }
+#undef NUMBER
+#undef AT_LEAST
 
 static double NAME(load)(const char *from) {
     return (double)WIDEN(*(const NAME(element) *)(const void *)from);

@@ -32,9 +32,9 @@ typedef struct bp__layer_columns {
 
 /* Kernels of one instruction set for one type. */
 typedef struct bp__layer_kernels {
-    /* Return the sums of x - center[0], and of the squares of (x - center[0]) - center[1]. */
-    double (*sum)(int64_t n, bp__layer_vector x, const double center[2]);
-    double (*squares)(int64_t n, bp__layer_vector x, const double center[2]);
+    /* Writes the mean of x - center, and the sum of squared deviations from the mean; if not `centered`, 0 and the sum
+     * of squares. */
+    void (*moments)(int64_t n, bp__layer_vector x, double center, bool centered, double *mean, double *squares);
     /* Writes y = (x - mean) inverse_std weight + bias. */
     void (*apply)(int64_t n, bp__layer_vector y, bp__layer_vector x, const bp__layer_numbers *numbers);
     /* Add the sums of d = y weight, and of d (x - mean). */
@@ -45,8 +45,9 @@ typedef struct bp__layer_kernels {
     /* Add y (x - mean) inverse_std and y to the sums of each element. */
     void (*weigh)(int64_t n, bp__layer_vector y, bp__layer_vector x, const bp__layer_numbers *numbers, double *products,
                   double *sums);
-    /* The same of up to BP__LAYER_LANES rows whose elements are neighbours: sum, squares and apply. Sums are written,
-     * and the stride of a vector is that between elements of a row. */
+    /* For up to BP__LAYER_LANES rows whose elements are neighbours: the sums of x - first, and of the squares of
+     * (x - first) - second; and apply. Sums are written, and the stride of a vector is that between elements of a row.
+     */
     void (*column_sums)(int64_t lanes, int64_t n, bp__layer_vector x, const bp__layer_columns *columns, double *sums);
     void (*column_squares)(int64_t lanes, int64_t n, bp__layer_vector x, const bp__layer_columns *columns,
                            double *sums);

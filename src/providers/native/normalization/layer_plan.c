@@ -8,8 +8,9 @@
 
 enum {
     MOST_PARTS = 64,
-    UNIT = 32768,        /* elements of a part, at least */
-    SUMS_BYTES = 1 << 25 /* memory for the sums of all parts, at most, if there are several */
+    UNIT = 32768,          /* elements of a part, at least */
+    FIRST_CACHE = 1 << 13, /* bytes of rows whose statistics are computed before their elements, about */
+    SUMS_BYTES = 1 << 25   /* memory for the sums of all parts, at most, if there are several */
 };
 
 static const int8_t forward_operands[OPERANDS] = {0, 3, 1, 2, 4, 5, BP__LAYER_NONE, BP__LAYER_NONE, BP__LAYER_NONE};
@@ -215,6 +216,9 @@ static void choose_copies(bp__layer_work *plan) {
     if (plan->columns) {
         plan->block = BP__LAYER_LANES;
         memset(plan->staged, 0, sizeof plan->staged);
+    } else if (!plan->backward && !bp__layer_is_staged(plan)) {
+        const int64_t bytes = plan->elements * (int64_t)plan->set.images->element + 1;
+        plan->block = bp__least(FIRST_CACHE / bytes + 1, BP__LAYER_MOST_ROWS);
     }
 }
 

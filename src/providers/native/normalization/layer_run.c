@@ -19,9 +19,9 @@ typedef struct window {
 typedef struct row {
     const bp__layer_run *w;
     const window *window;
-    int64_t offset[BP__LAYER_IMAGES]; /* of X, Y and G */
-    char *copy[BP__LAYER_IMAGES];     /* of the elements of the window; NULL: there is none */
-    int64_t weight;                   /* index of the first weight */
+    bp__layer_vector first[BP__LAYER_IMAGES]; /* the first segments of X, Y and G */
+    char *copy[BP__LAYER_IMAGES];             /* of the elements of the window; NULL: there is none */
+    int64_t weight;                           /* index of the first weight */
     bp__batch_norm_moments moments;
     bp__layer_numbers numbers;
 } row;
@@ -43,6 +43,18 @@ static int64_t copied_index(const bp__layer_work *plan, const window *at, int64_
     return (index - at->first) * plan->segment + from - at->from;
 }
 
+/* Returns the elements of a tensor from `from` on of a segment. */
+static bp__layer_vector elements_at(const row *r, int image, int64_t index, int64_t from) {
+    const bp__layer_work *plan = r->w->plan;
+    const bp__layer_vector first = r->first[image];
+    int64_t offset = from * first.stride;
+    if (plan->segments > 1) {
+        offset += bp__layer_element_offset(plan, bp__layer_images[image], index, 0);
+    }
+    const uintptr_t bytes = (uintptr_t)(offset * (int64_t)plan->set.images->element);
+    return (bp__layer_vector){first.at ? (char *)((uintptr_t)first.at + bytes) : NULL, first.stride};
+}
+
 /* The elements from `from` on of a segment. */
 static segment segment_at(const row *r, int64_t index, int64_t from) {
     const bp__layer_work *plan = r->w->plan;
@@ -53,13 +65,10 @@ static segment segment_at(const row *r, int64_t index, int64_t from) {
             const int64_t at = copied_index(plan, r->window, index, from);
             v[i] = (bp__layer_vector){r->copy[i] + at * (int64_t)plan->set.images->element, 1};
         } else {
-            v[i] = bp__layer_vector_at(r->w, bp__layer_images[i],
-                                       r->offset[i] + bp__layer_element_offset(plan, bp__layer_images[i], index, from),
-                                       bp__layer_element_stride(plan, bp__layer_images[i]));
+            v[i] = elements_at(r, i, index, from);
         }
     }
-    const int64_t weight =
-        p->ndim > p->row_ndim ? bp__layer_offset(p, plan->weight, p->row_ndim, p->ndim - 1, index) : 0;
+    const int64_t weight = plan->segments > 1 ? bp__layer_offset(p, plan->weight, p->row_ndim, p->ndim - 1, index) : 0;
     return (segment){v[0], v[1], v[2], r->weight + weight + from * plan->step};
 }
 
@@ -76,20 +85,20 @@ static void add_moments(row *r) {
     const bool centered = plan->problem.of.layer_norm.subtract_mean;
     const bp__layer_kernels *kernels = plan->set.images;
     const window *at = r->window;
-    double center[2] = {0, 0};
+    double center = 0;
     if (centered) {
-        center[0] = kernels->load(bp__layer_vector_at(r->w, X, r->offset[0], 0).at);
+        center = kernels->load(r->first[0].at);
     }
     for (int64_t i = at->first; i < at->last; i++) {
         for (int64_t from = at->from; from < at->end; from += BP__LAYER_BLOCK) {
             const segment s = segment_at(r, i, from);
             const int64_t n = bp__least(BP__LAYER_BLOCK, at->end - from);
-            center[1] = centered ? kernels->sum(n, s.x, center) / (double)n : 0;
-            bp__batch_norm_merge(&r->moments,
-                                 (bp__batch_norm_moments){(double)n, center[1], kernels->squares(n, s.x, center)});
+            bp__batch_norm_moments moments = {.count = (double)n};
+            kernels->moments(n, s.x, center, centered, &moments.mean, &moments.squares);
+            bp__batch_norm_merge(&r->moments, moments);
         }
     }
-    r->numbers.mean[0] = center[0];
+    r->numbers.mean[0] = center;
 }
 
 static void finish_statistics(row *r) {
@@ -201,9 +210,7 @@ static void stage(const block *b, int image, const window *at, bool in) {
                             .size = plan->set.images->element};
     for (int64_t i = at->first; i < at->last; i++) {
         char *compact = first->copy[image] + copied_index(plan, at, i, at->from) * (int64_t)rows.size;
-        rows.at = bp__layer_vector_at(first->w, operand,
-                                      first->offset[image] + bp__layer_element_offset(plan, operand, i, at->from), 0)
-                      .at;
+        rows.at = elements_at(first, image, i, at->from).at;
         if (in) {
             bp__stage_rows_in(&rows, compact, plan->leading);
         } else {
@@ -285,15 +292,20 @@ static void begin_block(block *b, const bp__layer_run *w, int task, int64_t inde
     const int64_t size = p->row_ndim > 0 ? p->size[p->row_ndim - 1] : 1;
     b->count = bp__least(bp__least(plan->block, most), size - index % size);
     for (int64_t i = 0; i < b->count; i++) {
-        b->rows[i] = (row){.w = w,
-                           .weight = bp__layer_offset(p, plan->weight, 0, p->row_ndim, index + i),
-                           .numbers = {.step = plan->step}};
+        row *r = &b->rows[i]; /* without an initializer, which would clear it by an instruction that is slow */
+        r->w = w;
+        r->weight = bp__layer_offset(p, plan->weight, 0, p->row_ndim, index + i);
+        r->moments.count = r->moments.mean = r->moments.squares = 0;
+        r->numbers.step = plan->step;
+        r->numbers.mean[0] = r->numbers.mean[1] = r->numbers.share = r->numbers.slope = 0;
         char *copy = w->copies + (size_t)task * plan->copy * BP__LAYER_IMAGES;
         for (int k = 0; k < BP__LAYER_IMAGES; k++) {
-            b->rows[i].offset[k] =
-                bp__layer_offset(p, bp__layer_strides(plan, bp__layer_images[k]), 0, p->row_ndim, index + i);
-            if (plan->staged[k] && w->operand[bp__layer_images[k]]) {
-                b->rows[i].copy[k] = copy + (size_t)(i * plan->leading) * plan->set.images->element;
+            const int operand = bp__layer_images[k];
+            const int64_t offset = bp__layer_offset(p, bp__layer_strides(plan, operand), 0, p->row_ndim, index + i);
+            r->copy[k] = NULL;
+            r->first[k] = bp__layer_vector_at(w, operand, offset, bp__layer_element_stride(plan, operand));
+            if (plan->staged[k] && w->operand[operand]) {
+                r->copy[k] = copy + (size_t)(i * plan->leading) * plan->set.images->element;
             }
             copy += plan->shared ? 0 : plan->copy;
         }

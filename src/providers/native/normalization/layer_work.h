@@ -62,11 +62,11 @@ static inline const int64_t *bp__layer_strides(const bp__layer_work *plan, int o
 static inline int64_t bp__layer_offset(const bp_layer_norm_problem *p, const int64_t *strides, int first, int end,
                                        int64_t index) {
     int64_t offset = 0;
-    for (int d = end - 1; d >= first; d--) {
+    for (int d = end - 1; d > first; d--) {
         offset += index % p->size[d] * strides[d];
         index /= p->size[d];
     }
-    return offset;
+    return end > first ? offset + index * strides[first] : 0;
 }
 
 /* Returns the elements from an offset on; NULL if the operand is absent. */

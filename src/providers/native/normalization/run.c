@@ -10,11 +10,13 @@
 #include <string.h>
 
 enum {
-    LANES = 16,  /* positions of one channel that are added up side by side */
-    CHUNK = 256, /* most channels of a unit */
-    FEW = 64,    /* positions of a block of a chunk */
-    MANY = 1024, /* positions of a block of one channel */
+    LANES = 16,   /* positions of one channel that are added up side by side */
+    CHUNK = 256,  /* most channels of a unit */
+    FEW = 64,     /* positions of a block of a chunk */
+    MANY = 1024,  /* positions of a block of one channel */
+    LONG = 16384, /* the same without statistics, whose order of additions depends on the blocks */
     MOST_PARTS = 64,
+    SHARES = 4, /* a thread takes units at least so often, so that all end together */
     LAST = BP_MAX_NORM_NDIM - 1
 };
 
@@ -41,6 +43,7 @@ typedef struct call {
     char *operand[BP_NORM_OPERANDS]; /* NULL: absent */
     const char *x, *y, *g;
     void *numbers[BP__BATCH_NORM_NUMBERS];
+    bool has_rest;   /* some center lost something when it was rounded */
     double *center;  /* the means of BATCH_NORM_BACKWARD; the first values of BATCH_NORM_TRAINING */
     double *counts;  /* BATCH_NORM_TRAINING: the values of each part */
     double *partial; /* HALVES rows for each part */
@@ -77,7 +80,7 @@ static double rest_of(const bp__batch_norm_kernels *kernels, double center, doub
 }
 
 /* Sets the numbers of a channel; CENTER and REST have the mean as a sum. */
-static void set_numbers(const call *w, int64_t channel, const double values[BP__BATCH_NORM_NUMBERS]) {
+static void set_numbers(call *w, int64_t channel, const double values[BP__BATCH_NORM_NUMBERS]) {
     const bp__batch_norm_kernels *kernels = w->plan->set.images;
     const double center = values[BP__BATCH_NORM_CENTER], rest = values[BP__BATCH_NORM_REST];
     for (int i = 0; i < BP__BATCH_NORM_NUMBERS; i++) {
@@ -85,6 +88,7 @@ static void set_numbers(const call *w, int64_t channel, const double values[BP__
                              : i == BP__BATCH_NORM_REST ? rest_of(kernels, center, rest)
                                                         : values[i];
         kernels->set(w->numbers[i], channel, value);
+        w->has_rest |= i == BP__BATCH_NORM_REST && value != 0;
     }
 }
 
@@ -111,6 +115,9 @@ static block block_of(const prepared *plan, int64_t chunk, int64_t index) {
                .g = channel * p->g_channel + from * p->g[LAST]};
     index /= plan->row_blocks;
     for (int d = LAST - 1; d >= 0; d--) {
+        if (p->size[d] == 1) {
+            continue; /* divisions take long */
+        }
         b.x += index % p->size[d] * p->x[d];
         b.y += index % p->size[d] * p->y[d];
         b.g += index % p->size[d] * p->g[d];
@@ -227,7 +234,8 @@ static void compute_elements(call *w, int64_t chunk, int64_t index) {
     const bp__batch_norm_grid x = grid_of(plan, w->x, b.x, p->x[LAST], 0), y = grid_of(plan, w->y, b.y, p->y[LAST], 0);
     const void *numbers[BP__BATCH_NORM_NUMBERS];
     for (int i = 0; i < BP__BATCH_NORM_NUMBERS; i++) {
-        numbers[i] = (const char *)w->numbers[i] + b.channel * (int64_t)plan->set.images->number;
+        const bool absent = i == BP__BATCH_NORM_REST && !w->has_rest;
+        numbers[i] = absent ? NULL : (const char *)w->numbers[i] + b.channel * (int64_t)plan->set.images->number;
     }
     if (plan->problem.op == BP_OP_BATCH_NORM_BACKWARD) {
         const bp__batch_norm_grid g = grid_of(plan, w->g, b.g, p->g[LAST], 0);
@@ -242,7 +250,7 @@ static void compute_elements(call *w, int64_t chunk, int64_t index) {
 typedef struct stage {
     call *w;
     void (*compute)(call *w, int64_t chunk, int64_t index);
-    int64_t indexes; /* of each chunk */
+    int64_t indexes, units, grain; /* of each chunk; of all; units that a thread takes at once */
 } stage;
 
 static void compute_units(void *context, int task) {
@@ -250,16 +258,22 @@ static void compute_units(void *context, int task) {
     call *w = s->w;
     (void)task;
     for (;;) {
-        const int64_t unit = atomic_fetch_add_explicit(&w->next, 1, memory_order_relaxed);
-        if (unit >= w->plan->chunks * s->indexes || bp__stops(&w->stop)) {
+        const int64_t first = atomic_fetch_add_explicit(&w->next, s->grain, memory_order_relaxed);
+        if (first >= s->units || bp__stops(&w->stop)) {
             return;
         }
-        s->compute(w, unit / s->indexes, unit % s->indexes);
+        for (int64_t unit = first; unit < bp__least(first + s->grain, s->units); unit++) {
+            s->compute(w, unit / s->indexes, unit % s->indexes);
+        }
     }
 }
 
+/* Runs the units of a stage: of all chunks, so many indexes. */
 static void run_stage(call *w, void (*compute)(call *w, int64_t chunk, int64_t index), int64_t indexes) {
-    stage s = {w, compute, indexes};
+    const prepared *plan = w->plan;
+    const int64_t units = plan->chunks * indexes, share = units / (SHARES * plan->threads) + 1;
+    const double values = (double)plan->values / (double)(indexes + 1) * (double)plan->chunk;
+    stage s = {w, compute, indexes, units, bp__stop_chunk(values, share)};
     atomic_store_explicit(&w->next, 0, memory_order_relaxed);
     if (bp__stopped(&w->stop)) {
         return;
@@ -282,7 +296,7 @@ static void run_inference(call *w) {
     run_stage(w, compute_elements, w->plan->blocks);
 }
 
-static void finish_statistics(const call *w) {
+static void finish_statistics(call *w) {
     enum { X, WEIGHT, BIAS, Y, MEAN, INVERSE_STD, RUNNING_MEAN, RUNNING_VAR };
     const prepared *plan = w->plan;
     const bp_batch_norm_problem *p = &plan->problem.of.batch_norm;
@@ -395,7 +409,7 @@ static void cut(prepared *plan) {
     plan->values = rows * p->size[LAST];
     plan->chunk = plan->by_channels ? CHUNK : 1;
     plan->chunks = (p->channels + plan->chunk - 1) / plan->chunk;
-    plan->block = plan->by_channels ? FEW : MANY;
+    plan->block = plan->by_channels ? FEW : plan->problem.op == BP_OP_BATCH_NORM ? LONG : MANY;
     plan->row_blocks = (p->size[LAST] + plan->block - 1) / plan->block;
     plan->blocks = rows * plan->row_blocks;
     const int64_t wanted = bp__least((MOST_PARTS + plan->chunks - 1) / plan->chunks, plan->blocks);

@@ -26,19 +26,6 @@ typedef __typeof__((VECTOR){0} != (VECTOR){0}) NAME(nans);
 
 /* ---- Sums and products ---- */
 
-/* Converts the vectors at an address to f64, without a step in f32 if the processor can. */
-INLINE void NAME(read_doubles)(const NAME(element) * from, vector_f64 *to) {
-#if VECTOR_BYTES == 64 && defined(__AVX512F__)
-    if (sizeof *from == sizeof(float)) {
-        const float *at = (const float *)(const void *)from;
-        to[0] = _mm512_cvtps_pd(_mm256_loadu_ps(at));
-        to[sizeof(REAL) == sizeof(float)] = _mm512_cvtps_pd(_mm256_loadu_ps(at + 8));
-        return;
-    }
-#endif
-    DOUBLES(LOAD(from), to);
-}
-
 INLINE void NAME(sum_tile)(int64_t lane, int vectors, bool whole, int lanes, const bp__reduce_piece *p, double *values,
                            bool product) {
     vector_f64 sum[TILE][NAME(PARTS)];
@@ -61,7 +48,7 @@ INLINE void NAME(sum_tile)(int64_t lane, int vectors, bool whole, int lanes, con
             }
             UNROLL
             for (int h = 0; h < NAME(PARTS); h++) {
-                sum[v][h] = product ? sum[v][h] * x[h] : sum[v][h] + x[h];
+                sum[v][h] = product ? sum[v][h] * x[h] : madd_f64(x[h], splat_f64(1), sum[v][h]);
             }
         }
     }
@@ -86,29 +73,6 @@ static void NAME(add_sum)(const bp__reduce_piece *p, void *values, int64_t *indi
 static void NAME(add_prod)(const bp__reduce_piece *p, void *values, int64_t *indices) {
     (void)indices;
     EACH_TILE(p->lanes, p->lane[0] == 1, NAME(sum_tile), p, values, true);
-}
-
-/* Joins the lanes, pairwise. */
-INLINE double NAME(joined)(vector_f64 sum[TILE][NAME(PARTS)], bool product) {
-    enum { LANES = VECTOR_BYTES / 8 };
-    double lanes[LANES];
-    UNROLL
-    for (int h = 0; h < NAME(PARTS); h++) {
-        sum[0][h] = product ? (sum[0][h] * sum[1][h]) * (sum[2][h] * sum[3][h])
-                            : (sum[0][h] + sum[1][h]) + (sum[2][h] + sum[3][h]);
-    }
-    if (NAME(PARTS) > 1) {
-        sum[0][0] = product ? sum[0][0] * sum[0][NAME(PARTS) - 1] : sum[0][0] + sum[0][NAME(PARTS) - 1];
-    }
-    memcpy(lanes, &sum[0][0], sizeof lanes);
-    UNROLL
-    for (int half = LANES / 2; half > 0; half /= 2) {
-        UNROLL
-        for (int l = 0; l < half; l++) {
-            lanes[l] = product ? lanes[l] * lanes[l + half] : lanes[l] + lanes[l + half];
-        }
-    }
-    return lanes[0];
 }
 
 /* Reads the whole vectors of a row of n elements into x, TILE of them at a time, from element i on, and leaves i behind
@@ -136,7 +100,7 @@ INLINE double NAME(sum_of_row)(const NAME(element) * from, int64_t n, bool produ
 #define ADD_AT(v)                                                                                                      \
     UNROLL                                                                                                             \
     for (int h = 0; h < NAME(PARTS); h++) {                                                                            \
-        sum[v][h] = product ? sum[v][h] * x[h] : sum[v][h] + x[h];                                                     \
+        sum[v][h] = product ? sum[v][h] * x[h] : madd_f64(x[h], splat_f64(1), sum[v][h]);                              \
     }
     EACH_WHOLE_VECTOR(from, n, i, x, ADD_AT)
     if (i < n && !product) {
@@ -271,7 +235,7 @@ INLINE void NAME(products_tile)(int64_t lane, int vectors, bool whole, int lanes
     vector_f64 sum[TILE][NAME(PARTS)];
     const NAME(element) *y = (const NAME(element) *)(const void *)p->at[0] + lane * p->lane[0];
     const NAME(element) *d = (const NAME(element) *)(const void *)p->at[1] + lane * p->lane[1];
-    memset(sum, 0, sizeof sum);
+    NAME(clear)(sum);
     for (int64_t i = 0; i < p->count; i++, y += p->next[0], d += p->next[1]) {
         UNROLL
         for (int v = 0; v < vectors; v++) {
@@ -374,7 +338,7 @@ INLINE void NAME(write_at)(NAME(element) * to, int64_t i, int64_t n, VECTOR x) {
 INLINE double NAME(sum_of_exps)(const NAME(element) * from, NAME(element) * to, int64_t n, REAL center, bool keep) {
     vector_f64 sum[TILE][NAME(PARTS)], part[NAME(PARTS)];
     int64_t i = 0;
-    memset(sum, 0, sizeof sum);
+    NAME(clear)(sum);
 /* `end` is where the row ends: in the first loop behind this vector, so that nothing checks it. */
 #define ADD_EXPS(v, i, end)                                                                                            \
     do {                                                                                                               \
@@ -433,7 +397,7 @@ static void NAME(softmax_rows)(const bp__reduce_piece *p, bool logarithm) {
 INLINE void NAME(gradient_row)(const NAME(element) * y, const NAME(element) * d, NAME(element) * to, int64_t n,
                                bool logarithm) {
     vector_f64 sum[TILE][NAME(PARTS)], x[NAME(PARTS)], weight[NAME(PARTS)];
-    memset(sum, 0, sizeof sum);
+    NAME(clear)(sum);
     for (int64_t i = 0; i < n; i += TILE * NAME(WIDTH)) {
         UNROLL
         for (int v = 0; v < TILE; v++) {

@@ -87,7 +87,8 @@ void bp__reduce_cut_make(bp__reduce_cut *cut, const bp_problem *problem) {
     cut->blocks = rows > 0 ? cut->reduced / rows * cut->row_blocks : 0;
     const bool whole = cut->items == 0 || (cut->rows && !bp__reduce_joins(problem)) ||
                        cut->reduced < LONG / bp__least(cut->chunk, columns);
-    const int64_t wanted = whole ? 1 : bp__least((PARTS + cut->items - 1) / cut->items, cut->blocks);
+    const int64_t most = bp__least(cut->reduced / (LONG / bp__least(cut->chunk, columns) + 1) + 1, cut->blocks);
+    const int64_t wanted = whole ? 1 : bp__least((PARTS + cut->items - 1) / cut->items, most);
     cut->part = wanted > 1 ? (cut->blocks + wanted - 1) / wanted : cut->blocks;
     cut->parts = cut->part > 0 ? (cut->blocks + cut->part - 1) / cut->part : 1;
     const int64_t elements = cut->chunk * bp__least(cut->reduced / cut->parts, UNIT) + 1;
