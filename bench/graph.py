@@ -2,7 +2,7 @@
 
     python bench/graph.py [package] [threads] [rounds]        default: build/python 1 15
 
-Chains of seven functions of f32, into an array that exists. Times are medians in microseconds with quartiles, ratios are times of the
+Chains of seven functions of f32, into an array that exists, and as a function of arrays that is compiled. Times are medians in microseconds with quartiles, ratios are times of the
 others by those in blocks."""
 import statistics
 import sys
@@ -46,6 +46,32 @@ def with_sigmoid(f):
     return f("tanh", f("subtract", f("multiply", f("relu", f("add", f("multiply", f.x, f.y), 0.5)), f("sigmoid", f.x)), f.y))
 
 
+def report(title, times, first):
+    ours = statistics.median(times[first])
+    print(title)
+    for name, samples in times.items():
+        low, middle, high = (value / 1000 for value in statistics.quantiles(samples, n=4))
+        print(f"    {name:8} {middle:10.2f} us [{low:.2f} {high:.2f}]  {statistics.median(samples) / ours:5.2f}")
+
+
+def time_compiled(libraries, threads, rounds):
+    """The same chain as a function of arrays, with results in new memory: compiled, as NumPy's operators, and as Backplane's functions."""
+    numpy, bp = libraries.numpy, libraries.backplane
+    f = bp.elementwise
+
+    def operators(x, y):
+        return numpy.maximum((x * y + 0.5) * y - x + y * 0.25, 0.0)
+
+    def functions(x, y):
+        return f.maximum(f.add(f.subtract(f.multiply(f.add(f.multiply(x, y), 0.5), y), x), f.multiply(y, 0.25)), 0.0)
+
+    compiled = bp.compile(operators)
+    for size in ((4, 4), (1000,), (100_000,), (1_000_000,)):
+        x, y = (numpy.random.default_rng(i).standard_normal(size, numpy.float32) for i in (1, 2))
+        calls = {"compiled": lambda: compiled(x, y), "numpy": lambda: operators(x, y), "calls": lambda: functions(x, y)}
+        report(f"a compiled function, {size}", timing.interleave(calls, threads, rounds, 5e6), "compiled")
+
+
 def main(package="build/python", threads="1", rounds="15"):
     libraries = timing.load(package, int(threads))
     numpy, bp = libraries.numpy, libraries.backplane
@@ -60,11 +86,8 @@ def main(package="build/python", threads="1", rounds="15"):
                 options = bp.Options(settings) if settings else None
                 calls[name] = lambda options=options: graph(x, y, out=out, settings=options)
             times = timing.interleave(calls, int(threads), int(rounds), 5e6)
-            ours = statistics.median(times["blocks"])
-            print(f"{title}, {size}")
-            for name, samples in times.items():
-                low, middle, high = (value / 1000 for value in statistics.quantiles(samples, n=4))
-                print(f"    {name:8} {middle:10.1f} us [{low:.1f} {high:.1f}]  {statistics.median(samples) / ours:5.2f}")
+            report(f"{title}, {size}", times, "blocks")
+    time_compiled(libraries, int(threads), int(rounds))
 
 
 if __name__ == "__main__":

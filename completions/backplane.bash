@@ -9,7 +9,7 @@ _backplane_devices() {
 }
 
 # ---- From `backplane help --json`, by `make docs` ----
-_backplane_commands="list doctor settings get set explain eval compare bench tune einsum-path launch inspect report version help"
+_backplane_commands="list doctor settings get set explain eval run compare bench tune einsum-path launch inspect report version help"
 _backplane_operations="matmul gemm fft fft2 fftn ifft ifft2 ifftn rfft rfft2 rfftn irfft irfft2 irfftn hfft hfft2 hfftn ihfft ihfft2 ihfftn fftshift ifftshift
     inv solve solve_triangular cholesky cholesky_solve cholesky_inverse lu_factor lu lu_solve ldl_factor ldl_solve qr eigh eigvalsh eig
     eigvals svd svdvals lstsq det slogdet pinv matrix_rank cond matrix_norm conv1d conv2d conv3d conv_transpose1d conv_transpose2d
@@ -30,31 +30,33 @@ _backplane_options() {
         settings) echo "--changed --json" ;;
         get) echo "--json" ;;
         set) echo "--unset --system --file" ;;
-        explain) echo "--set --json --all --device --alpha --beta --trans-a --trans-b --conj-a --conj-b --lda --ldb --ldc --strategy
-            --minimize --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size
-            --padding --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
-            --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --first --second
-            --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper --right --adjoint
-            --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+        explain) echo "--set --json --all --device --size --constant --alpha --beta --trans-a --trans-b --conj-a --conj-b --lda --ldb --ldc
+            --strategy --minimize --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm
+            --stride --size --padding --padding-end --dilation --groups --output-padding --activation --relu --kernel
+            --output-size --ceil --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection
+            --kind --first --second --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper
+            --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim
+            --power" ;;
         eval) echo "--output --set --explain --device --bf16 --alpha --beta --trans-a --trans-b --conj-a --conj-b --strategy --minimize
             --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size --padding
             --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
             --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --first --second
             --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper --right --adjoint
             --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+        run) echo "--output --size --constant --seed --set --json" ;;
         compare) echo "--repeat --set --bf16 --json --alpha --beta --trans-a --trans-b --conj-a --conj-b --strategy --minimize
             --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size --padding
             --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
             --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --first --second
             --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper --right --adjoint
             --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
-        bench) echo "--sizes --dtype --threads --libraries --seconds --shapes --html --set --json --alpha --beta --trans-a --trans-b
-            --conj-a --conj-b --strategy --minimize --memory-limit --trials --work --seed --contraction-path --n --s --dim
-            --norm --stride --size --padding --padding-end --dilation --groups --output-padding --activation --relu --kernel
-            --output-size --ceil --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection
-            --kind --first --second --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper
-            --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim
-            --power" ;;
+        bench) echo "--sizes --dtype --threads --libraries --seconds --shapes --html --set --json --size --constant --alpha --beta
+            --trans-a --trans-b --conj-a --conj-b --strategy --minimize --memory-limit --trials --work --seed --contraction-path
+            --n --s --dim --norm --stride --size --padding --padding-end --dilation --groups --output-padding --activation
+            --relu --kernel --output-size --ceil --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse
+            --projection --kind --first --second --to --row-dims --correction --before --after --value --shifts --exclusive
+            --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol
+            --ord --keepdim --power" ;;
         tune) echo "--from --machine --seconds --show --clear --export --import --set --json --alpha --beta --trans-a --trans-b --conj-a
             --conj-b --lda --ldb --ldc --n --s --dim --norm --stride --size --padding --padding-end --dilation --groups
             --output-padding --activation --relu --kernel --output-size --ceil --exclude-padding --eps --divisor --causal --gqa
@@ -128,7 +130,12 @@ _backplane() {
                 mapfile -t COMPREPLY < <(compgen -A command -A file -- "$word")
                 return
                 ;;
-            eval:* | compare:*)
+            run:2)
+                mapfile -t COMPREPLY < <(compgen -f -X '!*.onnx' -- "$word")
+                compopt -o plusdirs 2>/dev/null
+                return
+                ;;
+            eval:* | run:* | compare:*)
                 mapfile -t COMPREPLY < <(compgen -f -X '!*.npy' -- "$word")
                 compopt -o plusdirs 2>/dev/null
                 return

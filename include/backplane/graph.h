@@ -152,6 +152,42 @@ BP_API bp_status bp_graph_parse(bp_graph **graph, size_t size, const char *text)
  * views that its outputs need. Names and all else do not change it. */
 BP_API bp_status bp_graph_hash(const bp_graph *graph, unsigned char *hash);
 
+/* ---- ONNX files ---- */
+
+/* What a model leaves open, and the caller decides. Members that are 0 or NULL are absent. */
+typedef struct bp_onnx_choices {
+    size_t struct_size; /* sizeof(bp_onnx_choices) */
+    int size_count;
+    const char *const
+        *size_names; /* of sizes that the model names, such as "batch"; or "x[0]": dimension 0 of input x */
+    const int64_t *sizes;
+    int value_count;
+    const char *const *value_names; /* of inputs that become constants */
+    const DLTensor *const *values;  /* copied */
+} bp_onnx_choices;
+
+/* Makes a finished graph of the model in an ONNX file. Free it with bp_graph_release(); *graph is NULL after an error.
+ *
+ * Read are models of IR versions 1 to 14 with operators of opsets 7 to 28 of the standard domain, which the page
+ * docs/reference/onnx.md lists. A node with another operator, or with an attribute, input or output that is not
+ * supported, is refused, as a node is that would compute something else than the standard says (BP_E_UNSUPPORTED; the
+ * message names node, operator and opset). The calls have the element types.
+ *
+ * Inputs and outputs have the order of the model. Their names are the model's, with '_' in place of characters
+ * that a name of a graph does not have. Inputs that are initializers too are constants. All sizes of a graph are fixed:
+ * `choices` has those that the model leaves open; it may be NULL. An input may become a constant, whose elements then
+ * decide shapes and branches of If. What follows from shapes and small constants is computed while the model is read.
+ * Weights are copied: nothing of the file is needed afterwards. While it is read, its bytes are in memory too.
+ *
+ * Elements that a model has in other files are read from files below the model's folder only: paths with "..",
+ * absolute paths and symbolic links are refused (BP_E_UNTRUSTED).
+ *
+ * Errors: BP_E_NOT_FOUND, BP_E_IO, BP_E_FORMAT (no model, or one that contradicts itself), BP_E_OVERFLOW (more than 2
+ * GiB in the file, or sizes that no memory has), BP_E_ARGUMENT (a choice that the model does not have, or one that
+ * lacks), BP_E_UNSUPPORTED, BP_E_UNTRUSTED, BP_E_NO_MEMORY, BP_E_CANCELLED, and the errors of the building functions.
+ */
+BP_API bp_status bp_graph_from_onnx(bp_graph **graph, const char *path, const bp_onnx_choices *choices);
+
 /* ---- Running ---- */
 
 /* Computes the outputs from the inputs, each array in the order in which they were added. Tensors have the types and

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from typing import TYPE_CHECKING, Any, Iterable, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Iterable, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _core
 from ._dtypes import SHORT_NAMES
@@ -184,6 +185,30 @@ class Graph:
         """
         made = cls()
         made._core.read(text)
+        return made
+
+    @classmethod
+    def from_onnx(
+        cls,
+        path: Union[str, bytes, os.PathLike[str]],
+        *,
+        sizes: Optional[Mapping[str, int]] = None,
+        values: Optional[Mapping[str, Operand]] = None,
+    ) -> Graph:
+        """Makes a finished graph of the model in an ONNX file. ``sizes`` are those that the model leaves open, by their names
+        (``"batch"``) or places (``"x[0]"``: dimension 0 of input x). Inputs in ``values`` become constants.
+
+        >>> Graph.from_onnx("missing.onnx", sizes={"batch": 8})
+        Traceback (most recent call last):
+        ...
+        backplane.NotFoundError: missing.onnx: cannot open it: No such file or directory
+        """
+        made = cls()
+        numbers = {str(name).encode(): whole(size) for name, size in (sizes or {}).items()}
+        if None in numbers.values():
+            raise bad_type(f"sizes: expects whole numbers, but got {sizes!r}")
+        arrays = {str(name).encode(): array for name, array in (values or {}).items()}
+        made._core.read_onnx(os.fsencode(path), numbers, arrays)  # type: ignore[arg-type]
         return made
 
     def hash(self) -> bytes:

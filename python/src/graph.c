@@ -382,9 +382,15 @@ static PyObject *get_hash(PyObject *object, PyObject *unused) {
                            : core_fail(state, status, NULL);
 }
 
+bool core_graph_take(graph *self, bp_graph *made) {
+    bp_graph_release(self->graph);
+    drop_outputs(self);
+    self->graph = made;
+    return keep_ports(self);
+}
+
 /* Replaces the empty graph of a new object by the one of a text. */
 static PyObject *parse(PyObject *object, PyObject *text) {
-    graph *self = (graph *)object;
     core_state *state = core_state_of_object(object);
     PyObject *bytes = core_bytes(state, text, "text");
     bp_graph *made = NULL;
@@ -399,10 +405,7 @@ static PyObject *parse(PyObject *object, PyObject *text) {
     if (status != BP_OK) {
         return core_finish(state, core_fail(state, status, NULL));
     }
-    bp_graph_release(self->graph);
-    drop_outputs(self);
-    self->graph = made;
-    return keep_ports(self) ? done(object, BP_OK) : NULL;
+    return core_graph_take((graph *)object, made) ? done(object, BP_OK) : NULL;
 }
 
 /* ---- The type ---- */
@@ -424,6 +427,7 @@ static PyMethodDef methods[] = {
     {"write", get_text, METH_NOARGS, "the graph as text"},
     {"digest", get_hash, METH_NOARGS, "SHA-256 of what the graph computes"},
     {"read", parse, METH_O, "read(text): becomes the graph of a text"},
+    {"read_onnx", core_graph_onnx, METH_VARARGS, "read_onnx(path, sizes, values): becomes the graph of a model"},
     {"explained", (PyCFunction)(void (*)(void))core_graph_explain, METH_VARARGS | METH_KEYWORDS,
      "The explanation of a call as a dict."},
     {NULL, NULL, 0, NULL},

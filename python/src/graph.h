@@ -19,6 +19,13 @@ typedef struct graph {
     int borrowed_count;
 } graph;
 
+/* Replaces the graph of an object, which owns `made` afterwards. Returns false with an exception set. (graph.c) */
+bool core_graph_take(graph *self, bp_graph *made);
+
+/* ---- graph_onnx.c: a method ---- */
+
+PyObject *core_graph_onnx(PyObject *self, PyObject *arguments);
+
 /* ---- graph_run.c: methods ---- */
 
 PyObject *core_graph_call(PyObject *self, PyObject *arrays, PyObject *names);

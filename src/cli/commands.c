@@ -4,13 +4,13 @@
 #include <string.h>
 
 extern const cli_command command_list, command_doctor, command_settings, command_get, command_set, command_explain,
-    command_eval, command_compare, command_bench, command_tune, command_path, command_launch, command_inspect,
-    command_report, command_version, command_help;
+    command_eval, command_run, command_compare, command_bench, command_tune, command_path, command_launch,
+    command_inspect, command_report, command_version, command_help;
 
 static const cli_command *const commands[] = {
-    &command_list,    &command_doctor,  &command_settings, &command_get,  &command_set,  &command_explain,
-    &command_eval,    &command_compare, &command_bench,    &command_tune, &command_path, &command_launch,
-    &command_inspect, &command_report,  &command_version,  &command_help,
+    &command_list,   &command_doctor,  &command_settings, &command_get,     &command_set,  &command_explain,
+    &command_eval,   &command_run,     &command_compare,  &command_bench,   &command_tune, &command_path,
+    &command_launch, &command_inspect, &command_report,   &command_version, &command_help,
 };
 
 #define COMMAND_COUNT ((int)(sizeof commands / sizeof commands[0]))

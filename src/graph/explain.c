@@ -49,8 +49,16 @@ static counts count_nodes(const bp__lowered *l) {
     return c;
 }
 
+/* Returns the label of the node of a part; NULL if there is none. */
+static const char *label_of(const bp__program *program, int index) {
+    const bp__graph_plan *plan = program->owner;
+    const int node = plan->titles[index].node;
+    return node >= 0 ? plan->lowered.graph->nodes[node].label : NULL;
+}
+
 static void add_part(bp__text *text, const bp__program *program, int index) {
     const bp__part *part = &program->parts[index];
+    const char *label = label_of(program, index);
     char time[32];
     bp__text_addf(text, "  %3d  %-28s", index + 1, program->title(program->owner, index));
     if (part->plan) {
@@ -60,10 +68,10 @@ static void add_part(bp__text *text, const bp__program *program, int index) {
         if (part->runs > 1) {
             bp__text_addf(text, ", %" PRId64 " times", part->runs);
         }
-        bp__text_add(text, "\n");
     } else {
-        bp__text_add(text, " a call without a plan of its own\n");
+        bp__text_add(text, " a call without a plan of its own");
     }
+    bp__text_addf(text, "%s%s%s\n", label ? " [" : "", label ? label : "", label ? "]" : "");
 }
 
 static void add_text(bp__text *text, const void *context) {
@@ -88,6 +96,9 @@ static void add_json_part(bp__json *json, const bp__program *program, int index)
     bp__json_text(json, "title", program->title(plan, index));
     if (plan->titles[index].node >= 0) {
         bp__json_int(json, "node", plan->titles[index].node);
+    }
+    if (label_of(program, index)) {
+        bp__json_text(json, "label", label_of(program, index));
     }
     bp__json_text(json, "library", part->plan ? bp__candidate_id(part->plan->candidate) : NULL);
     bp__json_text(json, "algorithm", part->plan ? part->plan->verdict.algorithm : NULL);

@@ -63,7 +63,9 @@ bp_status bp__graph_fail_in(const char *call, int node, bp_status status) {
 }
 
 bp_status bp__graph_fail_at(const bp_graph *graph, int node, bp_status status) {
-    return bp__graph_fail_in(graph->nodes[node].call->info.name, node, status);
+    const bp__node *of = &graph->nodes[node];
+    return of->label ? bp__fail(status, "node %d (%s, %s): %s", node, of->call->info.name, of->label, bp_last_error())
+                     : bp__graph_fail_in(of->call->info.name, node, status);
 }
 
 /* ---- Values ---- */
@@ -167,6 +169,7 @@ bp_status bp_graph_create(bp_graph **graph) {
 static void free_node(const bp__node *node) {
     bp__fields_free(node);
     bp__free(node->list);
+    bp__free(node->label);
 }
 
 void bp__graph_unref(bp_graph *graph) {
@@ -247,21 +250,61 @@ bp_status bp_graph_input(bp_graph *graph, const char *name, bp_dtype dtype, int 
     return BP_OK;
 }
 
-/* Makes memory of the graph for the elements of a constant, and copies them. */
-static bp_status copy_elements(bp__graph_value *value, const DLTensor *tensor) {
-    const size_t bytes = (size_t)bp__value_bytes(value);
+/* Describes the elements of a constant in memory of the graph. */
+static DLTensor own_tensor(const bp__graph_value *value) {
+    return (DLTensor){.data = value->block,
+                      .device = {kDLCPU, 0},
+                      .ndim = value->ndim,
+                      .dtype = bp_dtype_to_dlpack(value->dtype),
+                      .shape = value->shape};
+}
+
+/* Makes memory of the graph for the elements of a constant, row-major. */
+static bp_status allocate_elements(bp__graph_value *value) {
+    const size_t size = (size_t)value->ndim * sizeof *value->strides, bytes = (size_t)bp__value_bytes(value);
+    value->strides = bp__alloc(size);
     value->block = bp__alloc_aligned(bytes ? bytes : 1);
-    if (!value->block) {
+    if (!value->strides || !value->block) {
         return fail_graph(bytes);
     }
-    DLTensor copy = {.data = value->block,
-                     .device = {kDLCPU, 0},
-                     .ndim = value->ndim,
-                     .dtype = tensor->dtype,
-                     .shape = value->shape};
-    bp__tensor_strides(&copy, value->strides);
+    const DLTensor own = own_tensor(value);
+    bp__tensor_strides(&own, value->strides);
     value->data = value->block;
+    return BP_OK;
+}
+
+/* Makes memory of the graph for the elements of a constant, and copies them. */
+static bp_status copy_elements(bp__graph_value *value, const DLTensor *tensor) {
+    BP__TRY(allocate_elements(value));
+    DLTensor copy = own_tensor(value);
     return bp_tensor_copy(&copy, tensor);
+}
+
+/* Lets a constant have the memory of a tensor. */
+static bp_status hold_elements(bp__graph_value *value, const DLTensor *tensor) {
+    const size_t size = (size_t)value->ndim * sizeof *value->strides;
+    value->strides = bp__alloc(size);
+    if (!value->strides) {
+        return fail_graph(size);
+    }
+    bp__tensor_strides(tensor, value->strides);
+    value->data = bp__tensor_data(tensor);
+    return BP_OK;
+}
+
+bp_status bp__graph_constant_add(bp_graph *graph, const char *name, bp_dtype dtype, int ndim, const int64_t *shape,
+                                 bp_value *value) {
+    bp_value made;
+    BP__TRY(check_new(graph, name, value));
+    BP__TRY(bp__value_add(graph, BP__VALUE_CONSTANT, dtype, ndim, shape, &made));
+    bp_status status = allocate_elements(&graph->values[made]);
+    if (status != BP_OK) {
+        bp__values_drop(graph, made);
+        return status;
+    }
+    BP__TRY(name_value(graph, made, name));
+    *value = made;
+    return BP_OK;
 }
 
 /* Adds a constant with the memory of a tensor, or with a copy of it. */
@@ -270,15 +313,7 @@ static bp_status add_constant(bp_graph *graph, const char *name, const DLTensor 
     BP__TRY(bp__value_add(graph, BP__VALUE_CONSTANT, bp_dtype_from_dlpack(tensor->dtype), tensor->ndim, tensor->shape,
                           &made));
     bp__graph_value *v = &graph->values[made];
-    const size_t size = (size_t)v->ndim * sizeof *v->strides;
-    v->strides = bp__alloc(size);
-    bp_status status = v->strides ? BP_OK : fail_graph(size);
-    if (status == BP_OK && copies) {
-        status = copy_elements(v, tensor);
-    } else if (status == BP_OK) {
-        bp__tensor_strides(tensor, v->strides);
-        v->data = bp__tensor_data(tensor);
-    }
+    const bp_status status = copies ? copy_elements(v, tensor) : hold_elements(v, tensor);
     if (status != BP_OK) {
         bp__values_drop(graph, made);
         return status;

@@ -69,6 +69,7 @@ typedef struct bp__node {
     bp_value *list;                      /* of the operand that is a list */
     int list_count;
     bp_value first; /* of its values */
+    char *label;    /* of the file that the node is from; NULL: none */
 } bp__node;
 
 typedef struct bp__output {
@@ -87,6 +88,7 @@ struct bp_graph {
     bp__output *outputs;
     bp__names names, output_names; /* of inputs and constants; of outputs */
     bool borrows;                  /* a constant is memory of the program */
+    const char *label;             /* of the nodes that are added; not copied; NULL: none */
     struct bp_weights **weights;   /* files whose memory constants have */
     int weights_count, weights_capacity;
     struct bp__graph_plans *plans; /* of the finished graph */
@@ -115,6 +117,9 @@ bp_status bp__graph_check_value(const bp_graph *graph, bp_value value);
 /* Adds a value of this type and shape, which are checked. */
 bp_status bp__value_add(bp_graph *graph, bp__value_kind kind, bp_dtype dtype, int ndim, const int64_t *shape,
                         bp_value *value);
+/* Adds a constant whose elements, row-major at `data`, are to be written. (graph.c) */
+bp_status bp__graph_constant_add(bp_graph *graph, const char *name, bp_dtype dtype, int ndim, const int64_t *shape,
+                                 bp_value *value);
 /* Adds a constant with the memory of a tensor, which the graph holds in another way. */
 bp_status bp__constant_hold(bp_graph *graph, const char *name, const DLTensor *tensor, bp_value *value);
 /* Drops the files of weights that the graph holds. */

@@ -265,12 +265,17 @@ bp_status bp__node_add(bp__making *making, int operand_count, const bp_value *op
     bp_status status = bound ? add_whole(making, bound, operand_count, operands, output_count, outputs)
                              : bp__fail_memory(sizeof *bound, "a node");
     bp__free(bound);
+    if (status == BP_OK && graph->label) {
+        node->label = bp__strdup(graph->label);
+        status = node->label ? BP_OK : bp__fail_memory(strlen(graph->label), "a node");
+    }
     if (status != BP_OK) {
         const char *name = node->call->info.name;
         bp__values_drop(graph, values + 1);
         bp__fields_free(node);
         bp__free(node->list);
-        return bp__graph_fail_in(name, graph->node_count, status);
+        /* What reads a file says which of its nodes fails. */
+        return graph->label ? status : bp__graph_fail_in(name, graph->node_count, status);
     }
     for (int i = 0; i < output_count; i++) {
         if (outputs[i]) {

@@ -15,6 +15,7 @@ MAY_INCLUDE = {
     "dispatch": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "einsum", "tuning"],
     "ops": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "einsum", "tuning", "dispatch"],
     "graph": ["base", "settings", "tensor", "dispatch", "ops"],
+    "onnx": ["base", "tensor", "dispatch", "ops", "graph"],
     # The helper program makes plans of the library for the times that it measures.
     "probe": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "tuning", "dispatch"],
 }

@@ -9,7 +9,7 @@ import pytest
 from conftest import COMMAND
 
 HOSTILE = "\033[31mred\x7f\x9b"  # a colour, a delete, and a control character of two bytes
-COMMANDS = ["list", "doctor", "settings", "get", "set", "explain", "eval", "compare", "bench", "tune", "einsum-path",
+COMMANDS = ["list", "doctor", "settings", "get", "set", "explain", "eval", "run", "compare", "bench", "tune", "einsum-path",
             "launch", "inspect", "report", "version", "help"]
 
 
@@ -52,8 +52,8 @@ def test_help_of_each_operation(backplane, command):
 
 
 def test_reading_commands_take_json(backplane):
-    reading = {"list", "doctor", "settings", "get", "explain", "compare", "bench", "tune", "einsum-path", "inspect", "report",
-               "version", "help"}
+    reading = {"list", "doctor", "settings", "get", "explain", "run", "compare", "bench", "tune", "einsum-path", "inspect",
+               "report", "version", "help"}
     commands = backplane("help", "--json").json["commands"]
     assert {v["name"] for v in commands if any(o["name"] == "json" for o in v["options"])} == reading
 

@@ -43,6 +43,7 @@ def main():
     failures, checked, build = [], 0, common.build_folder()
     with tempfile.TemporaryDirectory() as folder:
         source, program = pathlib.Path(folder, "program.c"), pathlib.Path(folder, "program")
+        pathlib.Path(folder, "examples").symlink_to(common.ROOT / "examples")
         for page, code, shown in programs():
             checked += 1
             source.write_text(code)

@@ -90,7 +90,7 @@ def _operator(name: str, swapped: bool = False) -> Any:
 
 
 def _in_place(name: str, symbol: str) -> Any:
-    """Returns the operator that changes a value: all names of the object have the new one, as those of an array would."""
+    """Returns the operator that changes a value: all names of the object have the new one, as the names of an array would."""
 
     def apply(self: Tracer, other: Any) -> Any:
         made = _METHODS[name](self, other)

@@ -2,6 +2,8 @@
  * and overheads. */
 #include "bench.h"
 
+#include "cli/model/model.h"
+
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,9 +63,13 @@ static int bench(const cli_args *args) {
     bench_request request;
     bench_report report = {.case_count = 0};
     bp_scope *scope = NULL;
+    if (args->count > 0 && model_is_named(args->operands[0])) {
+        return model_bench(args);
+    }
     /* Otherwise MKL's idle threads spin for 0.2 s, which takes a core from the next library. */
     setenv("KMP_BLOCKTIME", "20", 0);
-    int code = bench_request_read(&request, args);
+    int code = model_options_absent(args);
+    code = code == CLI_OK ? bench_request_read(&request, args) : code;
     code = code == CLI_OK ? check_target(args) : code;
     code = code == CLI_OK ? enter_settings(args, &scope) : code;
     code = code == CLI_OK ? bench_measure(&report, &request) : code;
@@ -138,12 +144,13 @@ static const cli_option options[] = {
      "Element types: f32, f64, c64, c128, f16, bf16, i32, i64; default f32,f64. Of fft and fft2 f32 means c64."},
     {"threads", 0, "LIST", "Numbers of threads: 1,4. Default: 1 and all cores."},
     {"libraries", 0, "LIST", "Ids of libraries to measure, besides the choice. Default: all."},
-    {"seconds", 0, "X", "Time limit; default 60. A call that runs then is finished first."},
+    {"seconds", 0, "X", "Time limit; default 60, of a model 2. A call that runs then is finished first."},
     {"shapes", 0, "LIST",
      "Shapes of the arrays of one operation, such as 8x64xnxn,64x64x3x3; n is each size. Default: those below."},
     {"html", 0, "FILE", "Also write a page with charts to this file."},
     CLI_OPTION_SET,
     CLI_OPTION_JSON,
+    OPTIONS_MODEL,
     OPTIONS_PRODUCTS,
     OPTIONS_PATH,
     OPTIONS_FAMILIES,
@@ -153,12 +160,13 @@ static const cli_option options[] = {
 const cli_command command_bench = {
     .name = "bench",
     .summary = "Measure operations on all libraries: speed, the choice, errors, overhead.",
-    .operands = "[OPERATION ...]",
+    .operands = "[OPERATION ...] | MODEL.onnx",
     .details =
         "\nWithout an operation, the first eight below are measured. Options of operations apply to all that are "
         "named; `backplane bench OPERATION --help` shows one operation's options. Each library runs kept plans in "
         "interleaved "
-        "turns, and the choice is compared with the fastest one. Ctrl-C ends the measurement and shows what is "
+        "turns, and the choice is compared with the fastest one. Of an ONNX model, runs on random inputs are measured. "
+        "Ctrl-C ends the measurement and shows what is "
         "done. Exit code 1: a library gave a wrong result.",
     .least = 0,
     .most = BENCH_MOST_OPERATIONS,

@@ -93,9 +93,14 @@ static int take_letters(cli_args *args, int count, char **words, int *next) {
     return CLI_OK;
 }
 
-/* --set adds to a list; --output names one of several results. */
+/* --set, --size and --constant add to a list; --output names one of several results. */
 static bool may_repeat(const cli_option *option) {
-    return strcmp(option->name, "set") == 0 || strcmp(option->name, "output") == 0;
+    static const char *const names[] = {"set", "size", "constant", "output"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        found |= strcmp(option->name, names[i]) == 0;
+    }
+    return found;
 }
 
 /* Refuses an option that is given twice, because the second value would replace the first. */

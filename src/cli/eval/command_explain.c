@@ -2,6 +2,7 @@
  * why.
  */
 #include "cli/list/list_devices.h"
+#include "cli/model/model.h"
 #include "cli/operations/operations.h"
 
 /* Returns whether a candidate is chosen: for each part of einsum, which runs several plans in sequence. */
@@ -42,7 +43,11 @@ static int all_option(const cli_args *args) {
 
 static int explain_job(const cli_args *args) {
     cli_job job = {.args = args};
-    int code = device_option(args, &job.device);
+    if (model_is_named(args->operands[0])) {
+        return model_explain(args);
+    }
+    int code = model_options_absent(args);
+    code = code == CLI_OK ? device_option(args, &job.device) : code;
     code = code == CLI_OK ? all_option(args) : code;
     code = code == CLI_OK ? job_shapes(&job) : code;
     code = code == CLI_OK ? operand_options(args, &job.options) : code;
@@ -57,6 +62,7 @@ static const cli_option options[] = {
     CLI_OPTION_JSON,
     {"all", 0, NULL, "Also list the algorithms of each library's own list; libraries may be opened for it."},
     {"device", 0, "ID", "Device of the arrays (see list --devices), or a file with the description of one."},
+    OPTIONS_MODEL,
     OPTIONS_PRODUCTS,
     OPTIONS_LEADING,
     OPTIONS_SEARCH,
@@ -67,11 +73,11 @@ static const cli_option options[] = {
 const cli_command command_explain = {
     .name = "explain",
     .summary = "Show which library would run an operation on arrays of these shapes, and why.",
-    .operands = "OPERATION [EXPRESSION] [DTYPE] SHAPE [SHAPE ...]",
+    .operands = "OPERATION [EXPRESSION] [DTYPE] SHAPE [SHAPE ...] | MODEL.onnx",
     .details = "\nExample: backplane explain matmul f32 512x512 512x512 --set num_threads=1\n"
                "Shapes are 512, 512x64, 8x64x32, and '' for a scalar. DTYPE is f64 unless given; u8,i8 is one for "
                "each array. The expression of einsum is before it. `backplane explain OPERATION --help` shows the "
-               "options of one operation. Exit "
+               "options of one operation. Of an ONNX model, each node is explained. Exit "
                "code 4: no library can run it.",
     .least = 1,
     .most = JOB_MANY,
