@@ -30,8 +30,8 @@ _backplane_options() {
         settings) echo "--changed --json" ;;
         get) echo "--json" ;;
         set) echo "--unset --system --file" ;;
-        explain) echo "--set --json --all --device --size --constant --alpha --beta --trans-a --trans-b --conj-a --conj-b --lda --ldb --ldc
-            --strategy --minimize --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm
+        explain) echo "--set --json --all --device --dimension --constant --alpha --beta --trans-a --trans-b --conj-a --conj-b --lda --ldb
+            --ldc --strategy --minimize --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm
             --stride --size --padding --padding-end --dilation --groups --output-padding --activation --relu --kernel
             --output-size --ceil --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection
             --kind --first --second --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper
@@ -43,14 +43,14 @@ _backplane_options() {
             --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --first --second
             --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper --right --adjoint
             --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
-        run) echo "--output --size --constant --seed --set --json" ;;
+        run) echo "--output --dimension --constant --seed --set --json" ;;
         compare) echo "--repeat --set --bf16 --json --alpha --beta --trans-a --trans-b --conj-a --conj-b --strategy --minimize
             --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size --padding
             --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
             --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection --kind --first --second
             --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper --right --adjoint
             --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
-        bench) echo "--sizes --dtype --threads --libraries --seconds --shapes --html --set --json --size --constant --alpha --beta
+        bench) echo "--sizes --dtype --threads --libraries --seconds --shapes --html --set --json --dimension --constant --alpha --beta
             --trans-a --trans-b --conj-a --conj-b --strategy --minimize --memory-limit --trials --work --seed --contraction-path
             --n --s --dim --norm --stride --size --padding --padding-end --dilation --groups --output-padding --activation
             --relu --kernel --output-size --ceil --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse

@@ -68,7 +68,7 @@ complete -c backplane -n "$using set" -s f -l file -r -F -d 'Use this file, whic
 complete -c backplane -n "$using explain eval run compare bench tune" -s s -l set -x -a '(__backplane_assignments)' -d 'Use this setting for the call'
 complete -c backplane -n "$using explain" -l all -d 'Also list the algorithms of each library\'s own list'
 complete -c backplane -n "$using explain" -l device -x -a '(__backplane_devices)' -d 'Device of the arrays (see list --devices), or a file with the description of one'
-complete -c backplane -n "$using explain run bench" -l size -x -d 'Of an ONNX model: a size that it leaves open, such as batch=8 or x[0]=8'
+complete -c backplane -n "$using explain run bench" -l dimension -x -d 'Of an ONNX model: a size that it leaves open, such as batch=8 or x[0]=8'
 complete -c backplane -n "$using explain run bench" -l constant -x -d 'Of an ONNX model: an input that becomes a constant, from a .npy file'
 complete -c backplane -n "$using explain eval compare bench tune" -l alpha -x -d 'gemm: factor of the product (real or real,imaginary)'
 complete -c backplane -n "$using explain eval compare bench tune" -l beta -x -d 'gemm: factor of the old C; default 1 if C is given, else 0'

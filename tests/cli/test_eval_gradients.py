@@ -226,6 +226,8 @@ def test_wrong_words(backplane, tmp_path):
 def test_explain_and_compare(backplane, tmp_path):
     done = backplane("explain", "conv2d_weight", "f32", "2x3x8x8", "2x4x6x6", "--size", "4,3,3,3")
     assert done.code == 0 and "conv_weight f32 2 x 3x8x8 to 4x6x6" in done.out, done
+    done = backplane("explain", "conv2d_weight", "f32", "2x3x8x8", "2x4x6x6", "--size", "4,3,3,3", "--size", "4,3,5,5")
+    assert done.code == 2 and "--size is given twice" in done.err, done
     done = backplane("explain", "random_bits", "i32", "10x10")
     assert done.code == 0 and "random bits" in done.out, done
     np.save(tmp_path / "x.npy", np.ones((4, 6), "f4"))

@@ -16,7 +16,7 @@ def expected(images):
 
 
 def test_run_writes_outputs(backplane, tmp_path):
-    done = backplane("run", MODEL, DIGITS, "--size", "count=1797", "-o", tmp_path / "c.npy", "-o", tmp_path / "e.npy")
+    done = backplane("run", MODEL, DIGITS, "--dimension", "count=1797", "-o", tmp_path / "c.npy", "-o", tmp_path / "e.npy")
     assert done.code == 0, done
     coordinates, error = expected(np.load(DIGITS))
     np.testing.assert_allclose(np.load(tmp_path / "c.npy"), coordinates, rtol=1e-4, atol=1e-4)
@@ -26,7 +26,7 @@ def test_run_writes_outputs(backplane, tmp_path):
 
 def test_run_with_random_inputs(backplane):
     first, again, other = (
-        backplane("run", MODEL, "--size", "images[0]=4", "--json", *more).json["outputs"] for more in ((), ("--seed", "1"), ("--seed", "2"))
+        backplane("run", MODEL, "--dimension", "images[0]=4", "--json", *more).json["outputs"] for more in ((), ("--seed", "1"), ("--seed", "2"))
     )
     assert first == again != other
     assert [(one["name"], one["dtype"], one["shape"]) for one in first] == [("coordinates", "f32", [4, 8]), ("error", "f32", [4])]
@@ -41,39 +41,39 @@ def test_constants(backplane, tmp_path):
 
 
 def test_explain_shows_each_node(backplane):
-    done = backplane("explain", MODEL, "--size", "count=10")
+    done = backplane("explain", MODEL, "--dimension", "count=10")
     assert done.code == 0, done
     assert all(f"node {i} " in done.out for i in range(5)) and "matmul" in done.out and "candidates" in done.out
-    assert backplane("explain", MODEL, "--size", "count=10", "--json").json["parts"]
-    only = backplane("explain", MODEL, "--size", "count=10", "--set", "providers.enabled=native")
+    assert backplane("explain", MODEL, "--dimension", "count=10", "--json").json["parts"]
+    only = backplane("explain", MODEL, "--dimension", "count=10", "--set", "providers.enabled=native")
     assert only.code == 2 or "openblas" not in only.out.split("candidates")[0]
 
 
 def test_bench_measures_runs(backplane):
-    done = backplane("bench", MODEL, "--size", "count=10", "--seconds", "0", "--json").json
+    done = backplane("bench", MODEL, "--dimension", "count=10", "--seconds", "0", "--json").json
     assert done["runs"] >= 5 and 0 < done["least_ns"] <= done["median_ns"] and done["read_ns"] > 0
-    assert "the median of" in backplane("bench", MODEL, "--size", "count=10", "--seconds", "0").out
+    assert "the median of" in backplane("bench", MODEL, "--dimension", "count=10", "--seconds", "0").out
 
 
 @pytest.mark.parametrize(
     "words, code, message",
     [
         (("run", MODEL), 3, "dimension 0 of input 'images', named count"),
-        (("run", MODEL, "--size", "count"), 2, "must be as NAME=N"),
-        (("run", MODEL, "--size", "count=x"), 2, "must be a whole number"),
-        (("run", MODEL, "--size", "count=-1"), 2, "must be a whole number"),
-        (("run", MODEL, "--size", "count=2", "--size", "rows=2"), 3, "no open size 'rows'"),
+        (("run", MODEL, "--dimension", "count"), 2, "must be as NAME=N"),
+        (("run", MODEL, "--dimension", "count=x"), 2, "must be a whole number"),
+        (("run", MODEL, "--dimension", "count=-1"), 2, "must be a whole number"),
+        (("run", MODEL, "--dimension", "count=2", "--dimension", "rows=2"), 3, "no open size 'rows'"),
         (("run", MODEL, "--constant", "images=absent.npy"), 6, "absent.npy"),
-        (("run", MODEL, "--size", "count=2", DIGITS, DIGITS), 2, "has 1 input, and 2 files are given"),
-        (("run", MODEL, "--size", "count=2", DIGITS), 3, "1797"),
-        (("run", MODEL, "--size", "count=2", DIGITS, "--seed", "3"), 2, "--seed is for random inputs"),
-        (("run", MODEL, "--size", "count=2", "-o", "a", "-o", "a"), 2, "given twice"),
-        (("run", MODEL, "--size", "count=2", "-o", "a", "-o", "b", "-o", "c"), 2, "one too many"),
+        (("run", MODEL, "--dimension", "count=2", DIGITS, DIGITS), 2, "has 1 input, and 2 files are given"),
+        (("run", MODEL, "--dimension", "count=2", DIGITS), 3, "1797"),
+        (("run", MODEL, "--dimension", "count=2", DIGITS, "--seed", "3"), 2, "--seed is for random inputs"),
+        (("run", MODEL, "--dimension", "count=2", "-o", "a", "-o", "a"), 2, "given twice"),
+        (("run", MODEL, "--dimension", "count=2", "-o", "a", "-o", "b", "-o", "c"), 2, "one too many"),
         (("run", DIGITS), 2, "must end with .onnx"),
         (("run", "absent.onnx"), 6, "absent.onnx"),
         (("explain", MODEL, "f32"), 2, "one operand too many"),
-        (("explain", "matmul", "3x3", "3x3", "--size", "n=3"), 2, "--size is for ONNX models"),
-        (("explain", MODEL, "--size", "count=2", "--device", "opencl:0"), 2, "graphs run on the host"),
+        (("explain", "matmul", "3x3", "3x3", "--dimension", "n=3"), 2, "--dimension is for ONNX models"),
+        (("explain", MODEL, "--dimension", "count=2", "--device", "opencl:0"), 2, "graphs run on the host"),
         (("bench", "matmul", "--constant", "x=y.npy"), 2, "--constant is for ONNX models"),
         (("bench", MODEL, "--threads", "1"), 2, "--threads is for operations"),
         (("bench", MODEL, MODEL), 2, "one model is measured"),
@@ -89,5 +89,5 @@ def test_damaged_files(backplane, tmp_path):
     whole = (ROOT / "examples/data/components.onnx").read_bytes()
     for content in (b"", whole[:100], b"\x00" * 50, whole + b"\x12\xff"):
         (tmp_path / "m.onnx").write_bytes(content)
-        done = backplane("run", tmp_path / "m.onnx", "--size", "count=2")
+        done = backplane("run", tmp_path / "m.onnx", "--dimension", "count=2")
         assert done.code == 3 and "m.onnx" in done.err, done

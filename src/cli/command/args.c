@@ -93,9 +93,9 @@ static int take_letters(cli_args *args, int count, char **words, int *next) {
     return CLI_OK;
 }
 
-/* --set, --size and --constant add to a list; --output names one of several results. */
+/* --set, --dimension and --constant add to a list; --output names one of several results. */
 static bool may_repeat(const cli_option *option) {
-    static const char *const names[] = {"set", "size", "constant", "output"};
+    static const char *const names[] = {"set", "dimension", "constant", "output"};
     bool found = false;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         found |= strcmp(option->name, names[i]) == 0;

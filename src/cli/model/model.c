@@ -13,7 +13,7 @@ bool model_is_named(const char *operand) {
 }
 
 int model_options_absent(const cli_args *args) {
-    const char *given = cli_has(args, "size") ? "size" : cli_has(args, "constant") ? "constant" : NULL;
+    const char *given = cli_has(args, "dimension") ? "dimension" : cli_has(args, "constant") ? "constant" : NULL;
     return given ? cli_fail(CLI_USAGE, "--%s is for ONNX models; name a file that ends with .onnx", given) : CLI_OK;
 }
 
@@ -41,7 +41,7 @@ static int count_values(const cli_args *args, const char *option) {
 static int read_name(const char *option, const char *text, char **name, const char **value) {
     const char *mark = strchr(text, '=');
     if (!mark || mark == text) {
-        return cli_fail(CLI_USAGE, "--%s %s: must be as NAME=%s", option, text, option[0] == 's' ? "N" : "FILE");
+        return cli_fail(CLI_USAGE, "--%s %s: must be as NAME=%s", option, text, option[0] == 'd' ? "N" : "FILE");
     }
     *name = cli_format("%.*s", (int)(mark - text), text);
     *value = mark + 1;
@@ -50,26 +50,26 @@ static int read_name(const char *option, const char *text, char **name, const ch
 
 static int read_size(const char *text, char **name, int64_t *size) {
     const char *value = NULL;
-    const int code = read_name("size", text, name, &value);
+    const int code = read_name("dimension", text, name, &value);
     if (code != CLI_OK) {
         return code;
     }
     return bp__parse_int(value, size) && *size >= 0
                ? CLI_OK
-               : cli_fail(CLI_USAGE, "--size %s: the size must be a whole number", text);
+               : cli_fail(CLI_USAGE, "--dimension %s: the size must be a whole number", text);
 }
 
 static int read_choices(choices *c, const cli_args *args) {
     const char *text, *value = NULL;
     int code = CLI_OK;
-    const size_t sizes = (size_t)count_values(args, "size"), values = (size_t)count_values(args, "constant");
+    const size_t sizes = (size_t)count_values(args, "dimension"), values = (size_t)count_values(args, "constant");
     c->names = cli_allocate((sizes + values + 1) * sizeof *c->names);
     c->sizes = cli_allocate((sizes + 1) * sizeof *c->sizes);
     c->arrays = cli_allocate((values + 1) * sizeof *c->arrays);
     c->views = cli_allocate((values + 1) * sizeof *c->views);
     c->values = cli_allocate((values + 1) * sizeof *c->values);
     memset(c->names, 0, (sizes + values + 1) * sizeof *c->names);
-    for (int position = 0; code == CLI_OK && (text = cli_next_value(args, "size", &position)); c->size_count++) {
+    for (int position = 0; code == CLI_OK && (text = cli_next_value(args, "dimension", &position)); c->size_count++) {
         code = read_size(text, &c->names[c->size_count], &c->sizes[c->size_count]);
     }
     for (int position = 0; code == CLI_OK && (text = cli_next_value(args, "constant", &position));) {

@@ -6,7 +6,7 @@
 
 /* What a model leaves open, for all commands that take one. */
 #define OPTIONS_MODEL                                                                                                  \
-    {"size", 0, "NAME=N",                                                                                              \
+    {"dimension", 0, "NAME=N",                                                                                         \
      "Of an ONNX model: a size that it leaves open, such as batch=8 or x[0]=8. May be repeated."},                     \
     {                                                                                                                  \
         "constant", 0, "NAME=FILE",                                                                                    \

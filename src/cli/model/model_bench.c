@@ -77,7 +77,7 @@ static void print_json(const model *m, const times *t, int64_t workspace) {
 
 /* Refuses options that are about operations. */
 static int check_options(const cli_args *args) {
-    static const char *const own[] = {"size", "constant", "seconds", "set", "json"};
+    static const char *const own[] = {"dimension", "constant", "seconds", "set", "json"};
     for (int i = 0; i < args->given_count; i++) {
         bool known = false;
         for (size_t k = 0; k < sizeof own / sizeof *own; k++) {
