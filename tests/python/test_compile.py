@@ -440,6 +440,30 @@ def test_threads():
     assert not failures
 
 
+def test_fork_while_another_thread_traces(python):
+    """The child is not kept waiting, and records nothing."""
+    program = """if True:
+        import os, threading
+        import numpy as np
+        import backplane as bp
+        inside, go = threading.Event(), threading.Event()
+        compiled = bp.compile(lambda x: (inside.set(), go.wait(), x + 1)[2])
+        thread = threading.Thread(target=compiled, args=(np.zeros(2),))
+        thread.start()
+        inside.wait()
+        child = os.fork()
+        go.set()
+        result = compiled(np.ones(3))
+        assert result.tolist() == [2, 2, 2]
+        if child == 0:
+            os._exit(bp.compiler._compiled._Recording._count)
+        thread.join()
+        assert os.waitpid(child, 0)[1] == 0 and bp.compiler._compiled._Recording._count == 0
+    """
+    done = python("-c", program)
+    assert done.returncode == 0, done.stderr
+
+
 def test_compiled_functions_end():
     compiled = bp.compile(lambda x: x + 1)
     compiled(X)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
 import weakref
@@ -51,6 +52,18 @@ class _Recording:
             _Recording._count -= 1
             if _Recording._count == 0:
                 _core.set_recorder(None)
+
+
+    @classmethod
+    def renew(cls) -> None:
+        """In a child of fork: only the thread that forked goes on, and another one may have held the lock."""
+        cls._lock = threading.Lock()
+        cls._count = 0 if CURRENT.trace is None else 1
+        _core.set_recorder(None if CURRENT.trace is None else record)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_Recording.renew)
 
 
 # ---- Arguments ----
@@ -192,7 +205,6 @@ class Compiled:
     def __init__(self, function: Callable[..., Any], backend: Union[None, str, Backend], settings: Any) -> None:
         functools.update_wrapper(self, function)
         self._function, self._backend, self._settings = function, backend, settings
-        self._lock = threading.RLock()
         self.reset()
         _ALL.add(self)
 
@@ -238,12 +250,12 @@ class Compiled:
             return kept, arrays
         if self._kept and Stance.name == "fail_on_recompile":
             raise failure(RecompileLimitHit, "E_UNSUPPORTED", f"{self!r} is called with other types or sizes, and the stance is fail_on_recompile")
-        with self._lock:
-            kept = self._make(arguments, arrays)
-            if len(self._kept) >= MOST_GRAPHS:
-                self.reset()
-            self._kept[key] = kept
-            self._add_flat(arguments, arrays, kept)
+        # Without a lock, which the function would run under, and which a child of fork might not get: threads may trace it twice.
+        made = self._make(arguments, arrays)
+        if len(self._kept) >= MOST_GRAPHS:
+            self.reset()
+        kept = self._kept.setdefault(key, made)
+        self._add_flat(arguments, arrays, kept)
         return kept, arrays
 
     def _add_flat(self, arguments: Any, arrays: Sequence[Any], kept: _Kept) -> None:
