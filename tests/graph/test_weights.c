@@ -1,12 +1,12 @@
 /* test_weights.c - files of weights: what they hold, as tensors and as constants of graphs, and what is refused. */
 #include "backplane.h"
 
-#include "base/base.h"
-#include "support/failing.h"
+#include "support/exhausted.h"
 
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -332,20 +332,7 @@ static bp_status use_once(void) {
 static void test_memory(void **state) {
     (void)state;
     bp_weights_close(open_two());
-    OK(bp_reset());
-    OK(bp_set_allocator(&test_failing_allocator));
-    long number = -1;
-    bool failed;
-    do {
-        test_fail_allocations(++number, true);
-        const bp_status status = use_once();
-        failed = test_end_of_failures();
-        assert_int_equal(status, failed ? BP_E_NO_MEMORY : BP_OK);
-        OK(bp_reset());
-        assert_int_equal(bp__live_blocks(), 0);
-    } while (failed);
-    assert_true(number > 20);
-    OK(bp_set_allocator(NULL));
+    test_exhausted(use_once);
 }
 
 static int set_up(void **state) {

@@ -3,7 +3,7 @@
 #include "base/base.h"
 #include "onnx/read.h"
 #include "onnx/support_onnx.h"
-#include "support/failing.h"
+#include "support/exhausted.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,37 +34,10 @@ static bp_status live_once(void) {
     return status;
 }
 
-static void fail_each(bool one) {
-    for (long n = 0;; n++) {
-        if (bp_reset() != BP_OK) {
-            fail_msg("before allocation %ld: %s", n, bp_last_error());
-        }
-        assert_int_equal(bp__live_blocks(), 0);
-        test_fail_allocations(n, one);
-        const bp_status status = live_once();
-        const bool reached = test_end_of_failures();
-        if (status != BP_OK && status != BP_E_NO_MEMORY) {
-            fail_msg("allocation %ld: %s (%s)", n, bp_status_text(status), bp_last_error());
-        }
-        if (!reached) {
-            assert_int_equal(status, BP_OK);
-            print_message("%ld allocations\n", n);
-            break;
-        }
-    }
-    assert_int_equal(live_once(), BP_OK);
-    assert_int_equal(bp_reset(), BP_OK);
-    assert_int_equal(bp__live_blocks(), 0);
-}
-
 static void test_allocation(void **state) {
     (void)state;
     make_sample(&model);
-    assert_int_equal(bp_reset(), BP_OK);
-    assert_int_equal(bp_set_allocator(&test_failing_allocator), BP_OK);
-    fail_each(true);
-    fail_each(false);
-    assert_int_equal(bp_set_allocator(NULL), BP_OK);
+    test_exhausted(live_once);
 }
 
 int main(void) {
