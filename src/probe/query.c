@@ -78,10 +78,38 @@ static void read_version(const subject *library) {
     case BP__ANSWER_NONE:
     case BP__ANSWER_DATA_WORD:
     case BP__ANSWER_BLIS_ARCH:
+    case BP__ANSWER_DNNL_ISA:
     case BP__ANSWER_MKL_BRANCH:
         return;
     }
     report_three(family->version_symbol, numbers);
+}
+
+/* Returns the name of an instruction set of oneDNN, as its variable ONEDNN_MAX_CPU_ISA spells it, in lower case. It
+ * takes the values of dnnl_cpu_isa_t in versions 2 and 3. */
+static const char *dnnl_isa_name(int isa) {
+    static const struct {
+        int isa;
+        const char *name;
+    } names[] = {{0x1, "sse41"},
+                 {0x3, "avx"},
+                 {0x7, "avx2"},
+                 {0xf, "avx2_vnni"},
+                 {0x1f, "avx2_vnni_2"},
+                 {0x407, "avx2_vnni"},
+                 {0x27, "avx512_core"},
+                 {0x67, "avx512_core_vnni"},
+                 {0xe7, "avx512_core_bf16"},
+                 {0x1ef, "avx512_core_fp16"},
+                 {0x3e7, "avx512_core_amx"},
+                 {0xfef, "avx512_core_amx"},
+                 {0x1fef, "avx512_core_amx_fp16"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (names[i].isa == isa) {
+            return names[i].name;
+        }
+    }
+    return NULL;
 }
 
 static void read_kernels(const subject *library) {
@@ -104,6 +132,8 @@ static void read_kernels(const subject *library) {
             ((void (*)(void))initialise)();
         }
         name = to_text ? ((const char *(*)(int))to_text)(((number_function *)address)()) : NULL;
+    } else if (family->kernels == BP__ANSWER_DNNL_ISA) {
+        name = dnnl_isa_name(((number_function *)address)());
     } else if (family->kernels == BP__ANSWER_MKL_BRANCH) {
         int branch = ((number_function *)address)();
         name = branch >= 0 && (size_t)branch < sizeof branches / sizeof *branches ? branches[branch] : "";

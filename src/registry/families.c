@@ -154,6 +154,8 @@ const bp__library_family bp__library_families[] = {
      .kinds = BP_LIB_DNN,
      .version = BP__ANSWER_DNNL_STRUCT,
      .version_symbol = "dnnl_version",
+     .kernels = BP__ANSWER_DNNL_ISA,
+     .kernels_symbol = "dnnl_get_effective_cpu_isa",
      .thread_scope = "unknown",
      .package = "libdnnl2 or libdnnl3 (Debian), onednn (conda), onednn-cpu-gomp (PyPI)"},
     /* The markers are of version 1 and of version 2. Its BLAS names are wrappers around another BLAS. */

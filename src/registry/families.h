@@ -19,6 +19,7 @@ typedef enum bp__answer {
     BP__ANSWER_NUMBER_OUT,        /* int symbol(int *) */
     BP__ANSWER_NUMBER_HANDLE_OUT, /* int symbol(NULL, int *) */
     BP__ANSWER_BLIS_ARCH,         /* kernels: const char *bli_arch_string(bli_arch_query_id()) */
+    BP__ANSWER_DNNL_ISA,          /* kernels: the numbered instruction set of int symbol(void) */
     BP__ANSWER_MKL_BRANCH         /* kernels: the numbered code branch, or the name of the loaded kernel library */
 } bp__answer;
 

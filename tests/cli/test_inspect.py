@@ -15,6 +15,7 @@ from conftest import BUILD, COMMAND, ROOT
 PYTHON = ROOT / ".venv/bin/python"
 SYSTEM = pathlib.Path("/usr/lib/x86_64-linux-gnu")
 LIBRARIES = [path for path in (SYSTEM / "openblas-pthread/libopenblas.so.0", SYSTEM / "libopenblas.so.0") if path.exists()]
+ONEDNN = next(iter(sorted((ROOT / ".venv").rglob("libdnnl.so*"))), None)
 
 
 @pytest.fixture
@@ -70,6 +71,22 @@ def test_kernels_are_those_of_the_process(backplane, start):
     if backplane("version", "--json").json["cpu_hardware_capability"] in ("AVX2", "AVX512"):
         assert len(findings) == 1 and "OPENBLAS_CORETYPE=Prescott" in findings[0]["advice"]
     assert not [row for row in usual["findings"] if f"runs its kernels {kernels[1]}" in row["finding"]]
+
+
+@pytest.mark.skipif(not ONEDNN, reason="oneDNN is not installed")
+def test_kernels_of_onednn(backplane, start):
+    """oneDNN names its kernels by the instruction set. The advice names this library's variable only."""
+    code = f"import ctypes; ctypes.CDLL({str(ONEDNN)!r})"
+    limit = {"ONEDNN_MAX_CPU_ISA": "SSE41", "OPENBLAS_CORETYPE": "Haswell"}
+    usual = backplane("inspect", "-p", start(code).pid, "--json", env=limit).json
+    found = backplane("inspect", "-p", start(code, limit).pid, "--json").json
+    kernels = [row["kernels"] for facts in (usual, found) for row in facts["libraries"] if row["family"] == "onednn"]
+    best = {"AVX2": "avx2", "AVX512": "avx512_core"}.get(backplane("version", "--json").json["cpu_hardware_capability"])
+    assert len(kernels) == 2 and kernels[1] == "sse41"
+    assert kernels[0].startswith(best) if best else kernels[0]
+    findings = [row["advice"] for row in found["findings"] if "runs its kernels sse41" in row["finding"]]
+    assert findings == ["start the program without ONEDNN_MAX_CPU_ISA=SSE41, unless it is intended."] if best else not findings
+    assert not [row for row in usual["findings"] if "runs its kernels" in row["finding"]]
 
 
 @pytest.mark.skipif(not LIBRARIES or not can_read_memory(), reason="needs OpenBLAS, and rights")

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names of kernel sets in lower case, by the instruction set that they need, for OpenBLAS, BLIS, MKL,
+/* Names of kernel sets in lower case, by the instruction set that they need, for OpenBLAS, BLIS, MKL, oneDNN,
  * libxsmm and the native provider. Sets below AVX2 are not distinguished. */
 static const struct {
     bp_capability rank;
@@ -15,10 +15,12 @@ static const struct {
     {BP_CAPABILITY_DEFAULT,
      " default generic prescott core2 penryn dunnington atom nehalem katmai coppermine northwood banias "
      "athlon opteron opteron_sse3 barcelona bobcat nano sandybridge bulldozer piledriver steamroller "
-     "compatible sse2 sse3 ssse3 sse4_1 sse4_2 avx wsm snb "},
-    {BP_CAPABILITY_AVX2, " avx2 haswell excavator zen zen2 zen3 hsw "},
+     "compatible sse2 sse3 ssse3 sse41 sse4_1 sse4_2 avx wsm snb "},
+    {BP_CAPABILITY_AVX2, " avx2 avx2_vnni avx2_vnni_2 haswell excavator zen zen2 zen3 hsw "},
     {BP_CAPABILITY_AVX512,
-     " avx512 avx512_mic avx512_e1 knl skx zen4 zen5 skylakex cooperlake sapphirerapids knm clx cpx "},
+     " avx512 avx512_mic avx512_e1 knl skx zen4 zen5 skylakex cooperlake sapphirerapids knm clx cpx avx512_core "
+     "avx512_core_vnni avx512_core_bf16 avx512_core_fp16 avx512_core_amx avx512_core_amx_fp16 avx10_1_512 "
+     "avx10_1_512_amx avx10_1_512_amx_fp16 "},
 };
 
 /* Returns whether a list of lower-case names, each between spaces, contains `name` in any case. */
@@ -53,6 +55,11 @@ static int blis_rank(const char *value) {
     }
     bool known = number >= 0 && number < (long)(sizeof numbered / sizeof numbered[0]) && numbered[number];
     return known ? doctor_kernel_rank(numbered[number]) : -1;
+}
+
+/* Ranks a value of a variable of oneDNN. Two values set no limit. */
+static int onednn_rank(const char *value) {
+    return has_word(" all default ", value) ? -1 : doctor_kernel_rank(value);
 }
 
 static const char *capability_word(int rank) {
@@ -101,7 +108,8 @@ void doctor_kernels(doctor *d) {
         int rank = doctor_kernel_rank(row->kernels);
         bool ours = (row->kinds & BP_LIB_BUILTIN) != 0;
         bool reference = strcmp(row->family, "netlib") == 0; /* has no optimised kernels */
-        if (!x86(d) || ours || reference || !doctor_usable(row, BP_LIB_BLAS) || rank < 0 || rank >= (int)d->hardware) {
+        bool used = doctor_usable(row, BP_LIB_BLAS) || doctor_usable(row, BP_LIB_DNN);
+        if (!x86(d) || ours || reference || !used || rank < 0 || rank >= (int)d->hardware) {
             continue;
         }
         char *names = doctor_variables_of(row->family, false), *values = doctor_variables_of(row->family, true);
@@ -151,8 +159,8 @@ static const struct variable {
     {"MKL_THREADING_LAYER", "mkl", NULL, " intel sequential tbb pgi gnu ", "selects MKL's threading layer", false},
     {"MKL_INTERFACE_LAYER", "mkl", NULL, " lp64 ilp64 gnu gnu,lp64 gnu,ilp64 ", "selects MKL's integer width", false},
     {"ARMPL_CORE_TYPE", "armpl", NULL, NULL, "selects the kernels of Arm Performance Libraries", false},
-    {"ONEDNN_MAX_CPU_ISA", "onednn", NULL, NULL, "limits oneDNN's kernels", false},
-    {"DNNL_MAX_CPU_ISA", "onednn", NULL, NULL, "limits oneDNN's kernels", false},
+    {"ONEDNN_MAX_CPU_ISA", "onednn", onednn_rank, NULL, "limits oneDNN's kernels", false},
+    {"DNNL_MAX_CPU_ISA", "onednn", onednn_rank, NULL, "limits oneDNN's kernels", false},
     {"LIBXSMM_TARGET", "libxsmm", doctor_kernel_rank, NULL, "selects libxsmm's kernels", false},
     {"FLEXIBLAS", "flexiblas", NULL, NULL, "selects the library behind FlexiBLAS", false},
     {"ATEN_CPU_CAPABILITY", "", doctor_kernel_rank, NULL, "limits the kernels of the native provider and of PyTorch",

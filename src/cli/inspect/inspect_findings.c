@@ -153,16 +153,13 @@ static bool was_changed(const inspect_library *library) {
            doctor_kernel_rank(library->kernels) < doctor_kernel_rank(library->facts.kernels);
 }
 
-static char *kernel_advice(const inspect_process *p, const inspect_library *library) {
-    char *set = NULL;
+static char *kernel_advice(const inspect_library *library) {
     if (was_changed(library)) {
         return cli_format(
             "look for OPENBLAS_CORETYPE in the program: it was set after the start, before the library was "
             "opened.");
     }
-    for (int i = 0; i < p->selection_count; i++) {
-        set = cli_join(set, ", ", p->selections[i]);
-    }
+    char *set = doctor_variables_of(library->family, true); /* of the process: inspect_facts() has set them here */
     char *advice = set ? cli_format("start the program without %s, unless it is intended.", set)
                        : cli_format("install a newer version, or another library: `backplane doctor` tells which.");
     free(set);
@@ -172,13 +169,14 @@ static char *kernel_advice(const inspect_process *p, const inspect_library *libr
 /* Kernels below those that the processor can run. netlib's reference code has none. */
 static void judge_kernels(inspect_process *p) {
     const char *hardware = bp_cpu_hardware_capability();
+    const unsigned with_kernels = INSPECT_BLAS | INSPECT_DNN;
     for (int i = 0; i < p->library_count; i++) {
         const inspect_library *library = &p->libraries[i];
         const int rank = !is_facade(library) ? doctor_kernel_rank(inspect_kernels(library)) : -1;
-        if (rank < 0 || rank >= doctor_kernel_rank(hardware) || !(library->interfaces & INSPECT_BLAS)) {
+        if (rank < 0 || rank >= doctor_kernel_rank(hardware) || !(library->interfaces & with_kernels)) {
             continue;
         }
-        add_finding(p, kernel_advice(p, library), "%s runs its kernels %s, although the processor has %s",
+        add_finding(p, kernel_advice(library), "%s runs its kernels %s, although the processor has %s",
                     library->file->path, inspect_kernels(library), hardware);
     }
 }
