@@ -52,6 +52,7 @@ if(DEFINED SKBUILD)
     # Wheels cannot contain links, so the library has only its SONAME.
     set_target_properties(backplane PROPERTIES VERSION 0)
     set_target_properties(backplane_cli PROPERTIES INSTALL_RPATH "$ORIGIN/..")
+    set_target_properties(backplane-probe PROPERTIES INSTALL_RPATH "$ORIGIN")
     install(TARGETS backplane backplane_python LIBRARY DESTINATION backplane NAMELINK_SKIP COMPONENT python)
     install(TARGETS backplane_cli RUNTIME DESTINATION backplane/bin COMPONENT python)
     install(TARGETS backplane-probe RUNTIME DESTINATION backplane COMPONENT python)

@@ -1,4 +1,4 @@
-/* main.c - backplane-probe: opens one library, queries and tests it, and writes the results to file descriptor 3.
+/* main.c - what backplane-probe does: opens one library, queries and tests it, and writes the results to file descriptor 3.
  *
  * Started by the registry only:
  *     backplane-probe PATH FAMILY_ID PREFIX SUFFIX CBLAS_SUFFIX KINDS DEEPBIND MILLISECONDS MEBIBYTES
@@ -6,6 +6,7 @@
  * lists the devices of a runtime (devices.c).
  */
 #include "probe/probe.h"
+#include "probe/program/main.h"
 
 #include "registry/local_dependencies.h"
 
@@ -243,7 +244,7 @@ static void work(subject *library, progress *state) {
     report_stack(state);
 }
 
-int main(int count, char **words) {
+int bp__probe_main(int count, char **words) {
     const bool measures = count > 1 && strcmp(words[1], "--measure") == 0;
     const bool lists = count > 1 && strcmp(words[1], "--devices") == 0;
     if ((measures || lists) && fcntl(REPORT_FILE, F_GETFD) >= 0) {

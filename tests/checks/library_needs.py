@@ -16,7 +16,7 @@ def main():
                folder / "backplane-probe", folder / "python/backplane/_core.abi3.so"]
     launch = sorted((folder / "backplane-launch").glob("*.so"))
     objects += [*launch, *sorted(folder.glob("libbackplane_*.so")), *sorted((folder / "backplane-dropin").glob("lib*.so.3"))]
-    users = {"backplane", "_core.abi3.so"}
+    users = {"backplane", "backplane-probe", "_core.abi3.so"}
     failures, checked = [], 0
     for path in (path for path in objects if path.exists()):
         needed = re.findall(r"\(NEEDED\).*\[(.*)\]", common.run("readelf", "-dW", path))

@@ -39,7 +39,7 @@ def main():
         common.skip("the frames are read from x86-64 code")
     if "CMAKE_BUILD_TYPE:STRING=Debug" in (common.build_folder() / "CMakeCache.txt").read_text(encoding="utf-8"):
         common.skip("without optimization frames are larger")
-    code, known = common.machine_code("libbackplane.so.0"), {}
+    code, known = common.machine_code("libbackplane.so.0").without_helper(), {}
     public = code.public()
     modules = [common.build_folder() / f"backplane-providers/{name}.so" for name in PROVIDERS]
     failures = large_frames(code)
