@@ -214,6 +214,10 @@ BP_API bp_status bp_graph_run(const bp_options *options, const bp_graph *graph, 
  * hold, run block by block (graph.block_bytes), so that intermediate values stay in the cache. Only which of two NaN a
  * function of two elements returns may then differ.
  *
+ * What convolutions, pooling and batch normalization write, and what functions of single elements, pad and concat make
+ * of it, has its channels last in memory or before the sizes (graph.layout), which may change bits. The operands of
+ * concat are written into its result if nodes compute all of them. graph.backend=eager has the same layouts.
+ *
  * bp_graph_run() keeps the plans of a graph, at most 64, for later runs with the same layouts and settings. A plan
  * holds the graph's constants also after bp_graph_release(). Errors: as bp_graph_run(), and BP_E_NO_CANDIDATE. */
 BP_API bp_status bp_graph_plan(bp_plan **plan, const bp_options *options, const bp_graph *graph,

@@ -261,6 +261,8 @@
       "How graphs run: auto = planned as a whole, with packed constants and one workspace; eager = node by node, each as its own call.") \
     X(graph_block_bytes, 133, "graph.block_bytes", INT, "0", "0..4611686018427387904", "", 0, "graphs", \
       "Bytes of the operands of neighbouring functions of single elements that run together, block by block: 0 = half of the second cache. A large number keeps them apart.") \
+    X(graph_layout, 134, "graph.layout", ENUM, "auto", "auto|row_major|channels_last", "", 0, "graphs", \
+      "Where the channels of images lie that nodes of a graph hand on: auto = as the estimated times of the whole are smaller; row_major = before the sizes; channels_last = behind them. Outputs have the layout of the caller's tensor.") \
     X(quantized_engine, 75, "quantized.engine", ENUM, "none", "none|fbgemm|qnnpack|onednn|x86", "", 0, "quantised operations", \
       "Library for quantised operations; this version has none.")
 

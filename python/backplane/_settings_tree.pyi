@@ -287,6 +287,7 @@ class Xnnpack(Settings):
 class Graph(Settings):
     backend: Literal["auto", "eager"]
     block_bytes: int
+    layout: Literal["auto", "row_major", "channels_last"]
 
 class Quantized(Settings):
     engine: Literal["none", "fbgemm", "qnnpack", "onednn", "x86"]
@@ -460,6 +461,7 @@ Named = TypedDict(
         "nnpack.enabled": bool,
         "graph.backend": Literal["auto", "eager"],
         "graph.block_bytes": int,
+        "graph.layout": Literal["auto", "row_major", "channels_last"],
         "quantized.engine": Literal["none", "fbgemm", "qnnpack", "onednn", "x86"],
     },
     total=False,
@@ -598,4 +600,5 @@ class Keywords(TypedDict, total=False):
     nnpack__enabled: bool
     graph__backend: Literal["auto", "eager"]
     graph__block_bytes: int
+    graph__layout: Literal["auto", "row_major", "channels_last"]
     quantized__engine: Literal["none", "fbgemm", "qnnpack", "onednn", "x86"]

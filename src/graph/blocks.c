@@ -5,6 +5,8 @@
  * so that blocks change no bit. Results that no other step reads have memory for one block, for each thread. */
 #include "graph/graph.h"
 
+#include <string.h>
+
 enum {
     MOST_OPERANDS = 4,
     MOST_STEPS = 64, /* that run together; each is compared with all others */
@@ -69,32 +71,58 @@ static int end_of_run(const bp__lowered *l, int first) {
 
 /* ---- Layouts ---- */
 
-static bool is_flat(const bp__lowered *l, bp_value value, int64_t elements) {
+/* Dimensions of more than one element, in their order. */
+typedef struct layout {
+    int64_t size[BP_MAX_NDIM], stride[BP_MAX_NDIM];
+    int ndim;
+} layout;
+
+static void describe_layout(const bp__lowered *l, bp_value value, layout *made) {
     const bp__graph_value *v = &l->graph->values[value];
-    const int64_t own = bp__value_elements(v);
-    if (own == 1) {
-        return true;
-    }
-    int64_t step = 1;
-    for (int d = v->ndim - 1; d >= 0; d--) {
-        if (v->shape[d] > 1 && l->at[value].strides[d] != step) {
-            return false;
+    made->ndim = 0;
+    for (int d = 0; d < v->ndim; d++) {
+        if (v->shape[d] != 1) {
+            made->size[made->ndim] = v->shape[d];
+            made->stride[made->ndim++] = l->at[value].strides[d];
         }
-        step *= v->shape[d];
     }
-    return own == elements;
 }
 
-static bool all_flat(const bp__lowered *l, int first, int end, int64_t elements) {
-    for (int s = first; s < end; s++) {
-        const bp__node *node = node_of(l, s);
-        for (int i = 0; i < node->pass->info.operand_count; i++) {
-            if (!is_flat(l, l->same[node->operand[i]], elements)) {
-                return false;
-            }
+/* Returns whether the elements lie one after another, in any order of dimensions. */
+static bool is_dense(const layout *a) {
+    int64_t step = 1;
+    int found = 0;
+    for (int d = 0; d < a->ndim; d++) {
+        if (a->stride[d] == step) {
+            step *= a->size[d];
+            found++;
+            d = -1; /* look again */
         }
     }
-    return true;
+    return found == a->ndim;
+}
+
+/* Returns whether a value is a single element, or has the layout of the others. */
+static bool is_flat(const bp__lowered *l, bp_value value, const layout *like) {
+    layout own;
+    describe_layout(l, value, &own);
+    const size_t bytes = (size_t)own.ndim * sizeof *own.size;
+    return own.ndim == 0 || (own.ndim == like->ndim && memcmp(own.size, like->size, bytes) == 0 &&
+                             memcmp(own.stride, like->stride, bytes) == 0);
+}
+
+/* Returns whether the steps may take all dimensions as one. */
+static bool all_flat(const bp__lowered *l, int first, int end) {
+    layout like;
+    describe_layout(l, result_of(l, first), &like);
+    bool flat = is_dense(&like);
+    for (int s = first; s < end && flat; s++) {
+        const bp__node *node = node_of(l, s);
+        for (int i = 0; i < node->pass->info.operand_count; i++) {
+            flat &= is_flat(l, l->same[node->operand[i]], &like);
+        }
+    }
+    return flat;
 }
 
 /* Returns whether a step from `first` on, or operand `before` of this step and those in front, has the value. */
@@ -132,6 +160,40 @@ static int64_t block_limit(void) {
     return wanted > 0 ? wanted : (cache > 0 ? cache : USUAL_CACHE) / 2;
 }
 
+/* Returns whether a step's result has a block of the workspace of its own, so that it may shrink to one for each block.
+ */
+static bool may_be_inner(const bp__lowered *l, int step) {
+    const bp_value v = result_of(l, step);
+    return l->at[v].block >= 0 && bp__layouts_root(l, v) == v;
+}
+
+/* Returns the axis that is outermost in memory, so that the elements of a block lie one after another in all results
+ * that may be inner; -1: they lie in different orders. */
+static int outermost(const bp__lowered *l, int first, int end) {
+    layout like = {.ndim = -1}, other;
+    int of = first, axis = -1;
+    for (int s = first; s < end; s++) {
+        if (!may_be_inner(l, s)) {
+            continue;
+        }
+        describe_layout(l, result_of(l, s), &other);
+        if (like.ndim < 0) {
+            like = other;
+            of = s;
+        } else if (memcmp(like.stride, other.stride, (size_t)other.ndim * sizeof *other.stride) != 0) {
+            return -1;
+        }
+    }
+    const bp__graph_value *value = &l->graph->values[result_of(l, of)];
+    const int64_t *strides = l->at[result_of(l, of)].strides;
+    for (int d = 0; d < value->ndim; d++) {
+        if (value->shape[d] > 1 && (axis < 0 || strides[d] > strides[axis])) {
+            axis = d;
+        }
+    }
+    return axis;
+}
+
 /* Chooses axis and size of the blocks. Returns false if the steps are not worth it. */
 static bool cut(const bp__lowered *l, bp__blocks *b, int threads) {
     const bp__graph_value *v = &l->graph->values[result_of(l, b->first)];
@@ -142,10 +204,10 @@ static bool cut(const bp__lowered *l, bp__blocks *b, int threads) {
     if (elements <= most || most < 1) {
         return false;
     }
-    if (!all_flat(l, b->first, b->end, elements)) {
-        b->axis = 0;
-        while (v->shape[b->axis] == 1) {
-            b->axis++;
+    if (!all_flat(l, b->first, b->end)) {
+        b->axis = outermost(l, b->first, b->end);
+        if (b->axis < 0) {
+            return false;
         }
         length = v->shape[b->axis];
         inside = elements / length;
@@ -180,7 +242,7 @@ static void keep_until_end(bp__lowered *l, const bp__blocks *b, bp_value value) 
 static void place_blocks(bp__lowered *l, const bp__blocks *b) {
     for (int s = b->first; s < b->end; s++) {
         const bp__located *at = &l->at[result_of(l, s)];
-        if (at->block >= 0 && l->uses[at->block].last < b->end) {
+        if (may_be_inner(l, s) && l->uses[at->block].last < b->end) {
             l->inner[result_of(l, s)] = true;
             l->uses[at->block].bytes = block_bytes(l, b, result_of(l, s)) * (b->threads > 1 ? b->threads : 1);
         }

@@ -8,7 +8,7 @@
 
 /* What planning did with the nodes. */
 typedef struct counts {
-    int planned, joined, folded, unused;
+    int planned, joined, folded, unused, in_place;
     int64_t constants; /* bytes, folded ones included */
 } counts;
 
@@ -41,6 +41,7 @@ static counts count_nodes(const bp__lowered *l) {
                     : has_value(l, node, is_live)   ? &c.planned
                                                     : &c.unused;
         ++*kind;
+        c.in_place += kind == &c.planned && bp__layouts_is_joined(l, node);
     }
     for (bp_value v = 1; v <= l->graph->value_count; v++) {
         const bp__graph_value *value = &l->graph->values[v];
@@ -74,6 +75,23 @@ static void add_part(bp__text *text, const bp__program *program, int index) {
     bp__text_addf(text, "%s%s%s\n", label ? " [" : "", label ? label : "", label ? "]" : "");
 }
 
+static void add_layouts(bp__text *text, const bp__layouts *layouts, int in_place) {
+    const double *ns = layouts->cost_ns;
+    char times[2][32];
+    if (in_place > 0) {
+        bp__text_addf(text, "joined    %d node%s, whose operands are written into the result\n", in_place,
+                      in_place == 1 ? "" : "s");
+    }
+    if (ns[true] > 0) {
+        bp__text_addf(text, "images    %s: about %s with the channels last, %s row-major\n",
+                      layouts->channels_last ? "channels last" : "row-major",
+                      bp__duration(ns[true], times[0], sizeof times[0]),
+                      bp__duration(ns[false], times[1], sizeof times[1]));
+    } else if (layouts->channels_last) {
+        bp__text_add(text, "images    channels last: graph.layout\n");
+    }
+}
+
 static void add_text(bp__text *text, const void *context) {
     const bp__program *program = context;
     const bp__graph_plan *plan = program->owner;
@@ -83,6 +101,7 @@ static void add_text(bp__text *text, const void *context) {
                   c.planned, c.joined, c.folded, c.unused);
     bp__text_addf(text, "constants %" PRId64 " bytes, and %" PRId64 " bytes packed\n", c.constants, plan->packed_bytes);
     bp__text_addf(text, "workspace %zu bytes\n", program->base.workspace);
+    add_layouts(text, &plan->lowered.layouts, c.in_place);
     bp__text_add(text, "parts\n");
     for (int i = 0; i < program->count; i++) {
         add_part(text, program, i);
@@ -116,6 +135,8 @@ static void add_json(bp__json *json, const void *context) {
     bp__json_int(json, "equal_nodes", c.joined);
     bp__json_int(json, "constant_nodes", c.folded);
     bp__json_int(json, "unused_nodes", c.unused);
+    bp__json_int(json, "joined_nodes", c.in_place);
+    bp__json_bool(json, "channels_last", plan->lowered.layouts.channels_last);
     bp__json_int(json, "constant_bytes", c.constants);
     bp__json_int(json, "packed_bytes", plan->packed_bytes);
     bp__json_int(json, "workspace", (int64_t)program->base.workspace);

@@ -105,6 +105,12 @@ static bp_status fold_value(bp__lowered *l, bp_value v, bp__bound *bound) {
     return BP_OK;
 }
 
+void bp__lower_unfold(const bp__lowered *l) {
+    for (bp_value v = 1; v <= l->graph->value_count; v++) {
+        bp__free_aligned(l->folded[v]);
+    }
+}
+
 bp_status bp__lower_fold(bp__lowered *l) {
     bp__bound *bound = bp__alloc(sizeof *bound); /* large: not on the stack */
     if (!bound) {

@@ -240,8 +240,21 @@ typedef struct bp__blocks {
     int threads;
 } bp__blocks;
 
+/* How the values that nodes write lie in memory (layouts.c). The lists have an element for each value, and are NULL
+ * where all values are row-major, each in memory of its own. */
+typedef struct bp__layouts {
+    bool *last;         /* its channels are last */
+    bp_value *whole;    /* the result that it is a part of; 0: none */
+    int *axis;          /* of the result, along which its parts follow each other */
+    int64_t *from;      /* the index at which the part begins there */
+    bool channels_last; /* what was decided for images */
+    double cost_ns[2];  /* estimated times, row-major and with the channels last; 0: not compared */
+    void *memory;
+} bp__layouts;
+
 typedef struct bp__lowered {
     const bp_graph *graph;
+    bp__layouts layouts;
     bp__blocks *blocks;
     int blocks_count;
     bool *inner;        /* of each value: it is in memory for one block; NULL: no step is cut */
@@ -273,10 +286,25 @@ bp_status bp__lower_join(bp__lowered *lowered);
 /* Computes the nodes of constants; bp__free_aligned() frees `folded`. Errors: BP_E_NO_MEMORY, BP_E_CANCELLED. (fold.c)
  */
 bp_status bp__lower_fold(bp__lowered *lowered);
+void bp__lower_unfold(const bp__lowered *lowered); /* frees what was folded */
 /* Make each value be nowhere; place a constant or folded value; place a view, unless it must be copied (false). */
 void bp__lower_unplace(bp__lowered *lowered);
 void bp__lower_constant(bp__lowered *lowered, bp_value value);
 bool bp__lower_view(bp__lowered *lowered, bp_value value);
+
+/* Decides how values lie in memory, for values that are marked, joined and folded, as `graph.layout` says; with auto by
+ * the estimated times. Errors: BP_E_NO_MEMORY, BP_E_CANCELLED. */
+bp_status bp__layouts_choose(bp__lowered *lowered, const DLTensor *const *inputs, const DLTensor *const *outputs);
+/* As bp__layouts_choose(), of a graph that was not lowered; bp__free() frees `memory`. */
+bp_status bp__layouts_of(bp__layouts *layouts, const bp_graph *graph, const DLTensor *const *inputs,
+                         const DLTensor *const *outputs);
+/* Returns whether the operands of a node are written into its result, so that it has nothing to do. */
+bool bp__layouts_is_joined(const bp__lowered *lowered, const bp__node *node);
+/* Returns the value whose memory a part is in, or the value itself; and how many elements ahead of it the part is. */
+bp_value bp__layouts_root(const bp__lowered *lowered, bp_value value);
+int64_t bp__layouts_ahead(const bp__lowered *lowered, bp_value value, const int64_t *strides);
+/* Writes the strides of a value with memory of its own. */
+void bp__layouts_strides(const bp__lowered *lowered, bp_value value, int64_t *strides);
 
 /* Chains the blocks of the workspace that end with each step. */
 void bp__lower_chain(bp__lowered *lowered);

@@ -1,8 +1,8 @@
 /* lower.c - decides where each value of a graph is in a run, and which steps the run has.
  *
- * A value that a node writes is row-major in a block of the workspace, or in the tensor of the output that it is. Views
- * are strides; a reshaped value without strides is a copy. The decisions depend on nothing but the graph and the
- * layouts of the tensors, so that each way to run a graph makes the same calls. */
+ * A value that a node writes is in a block of the workspace, as layouts.c decides, or in the tensor of the output that
+ * it is. Views are strides; a reshaped value without strides is a copy. The decisions depend on nothing but the graph
+ * and the layouts of the tensors, so that each way to run a graph makes the same calls. */
 #include "graph/graph.h"
 
 #include "tensor/internal.h"
@@ -59,6 +59,7 @@ bp_status bp__lower_begin(bp__lowered *l, const bp_graph *graph) {
 }
 
 void bp__lower_free(const bp__lowered *l) {
+    bp__free(l->layouts.memory);
     bp__free(l->blocks);
     bp__free(l->memory);
 }
@@ -240,20 +241,43 @@ static void use_operands(bp__lowered *l, const bp__node *node) {
     }
 }
 
+/* Places a value with memory of its own, unless a part of it had it placed before. */
+static void locate_whole(bp__lowered *l, bp_value v, const DLTensor *const *outputs) {
+    bp__located *at = &l->at[v];
+    if (at->place.home != BP__NOWHERE) {
+        return;
+    }
+    if (l->direct[v] >= 0) {
+        at->place = (bp__place){.home = BP__AT_OPERAND, .operand = l->graph->input_count + l->direct[v]};
+        bp__tensor_strides(outputs[l->direct[v]], at->strides);
+    } else {
+        take_block(l, at, bp__value_bytes(&l->graph->values[v]));
+        bp__layouts_strides(l, v, at->strides);
+    }
+}
+
+/* Places a value that a node writes, which may be a part of another one. */
+static void locate_result(bp__lowered *l, bp_value v, const DLTensor *const *outputs) {
+    const bp_value root = bp__layouts_root(l, v);
+    const bp__graph_value *value = &l->graph->values[v];
+    bp__located *at = &l->at[v];
+    locate_whole(l, root, outputs);
+    if (root != v) {
+        const bp__located *whole = &l->at[root];
+        memcpy(at->strides, whole->strides, (size_t)value->ndim * sizeof *at->strides);
+        at->place = whole->place;
+        at->place.offset += bp__layouts_ahead(l, v, at->strides) * (int64_t)bp_dtype_size(value->dtype);
+        at->block = whole->block;
+        use_block(l, at);
+    }
+}
+
 /* Places what the node writes; the optional outputs that nothing needs have no place. */
 static void locate_results(bp__lowered *l, const bp__node *node, const DLTensor *const *outputs) {
     for (int i = node->pass->info.input_count; i < node->pass->info.operand_count; i++) {
         const bp_value v = node->operand[i];
-        if (!v || (!l->live[v] && !node->pass->operand[i].info.required)) {
-            continue;
-        }
-        bp__located *at = &l->at[v];
-        if (l->direct[v] >= 0) {
-            at->place = (bp__place){.home = BP__AT_OPERAND, .operand = l->graph->input_count + l->direct[v]};
-            bp__tensor_strides(outputs[l->direct[v]], at->strides);
-        } else {
-            take_block(l, at, bp__value_bytes(&l->graph->values[v]));
-            set_compact(&l->graph->values[v], at->strides);
+        if (v && (l->live[v] || node->pass->operand[i].info.required)) {
+            locate_result(l, v, outputs);
         }
     }
 }
@@ -272,7 +296,7 @@ static void lower_node(bp__lowered *l, int number, const DLTensor *const *output
         return;
     }
     locate_results(l, node, outputs);
-    if (!writes_nothing(l, node)) {
+    if (!writes_nothing(l, node) && !bp__layouts_is_joined(l, node)) {
         use_operands(l, node);
         add_step(l, number, node->first, -1);
     }
@@ -408,6 +432,7 @@ void bp__lower_unplace(bp__lowered *l) {
 }
 
 void bp__lower(bp__lowered *l, const DLTensor *const *inputs, const DLTensor *const *outputs) {
+    l->step_count = l->use_count = 0;
     bp__lower_mark(l);
     choose_direct(l);
     bp__lower_unplace(l);

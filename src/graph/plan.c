@@ -23,9 +23,7 @@ static void drop_work(bp__work *work) {
 
 static void drop_plan(void *owner) {
     bp__graph_plan *p = owner;
-    for (bp_value v = 1; v <= p->lowered.graph->value_count; v++) {
-        bp__free_aligned(p->lowered.folded[v]);
-    }
+    bp__lower_unfold(&p->lowered);
     drop_work(p->work);
     bp__lower_free(&p->lowered);
     bp__graph_unref(p->graph);
@@ -402,6 +400,7 @@ static bp_status lower_graph(making *m) {
     bp__lower_mark(l);
     BP__TRY(bp__lower_join(l));
     BP__TRY(bp__lower_fold(l));
+    BP__TRY(bp__layouts_choose(l, m->inputs, m->outputs));
     bp__lower(l, m->inputs, m->outputs);
     bp_policy policy;
     BP__TRY(bp__policy_resolve(&policy, &bp__family_graph));

@@ -10,7 +10,7 @@
 #include <string.h>
 
 enum { MOST_PLANS = 64, NEAR_WORDS = 160, TENSOR_WORDS = 2 + 2 * BP_MAX_NDIM };
-enum { POLICY, EPOCH, BLOCK_BYTES, TENSORS }; /* words of a key */
+enum { POLICY, EPOCH, BLOCK_BYTES, LAYOUT, TENSORS }; /* words of a key */
 
 typedef struct kept {
     bp_plan *plan;
@@ -67,6 +67,7 @@ static bool fill_key(key *k, uint64_t *words, size_t size, const bp_graph *graph
     words[POLICY] = bp__thread.policy;
     words[EPOCH] = bp__plan_epoch();
     words[BLOCK_BYTES] = (uint64_t)bp__setting_int(BP_SET_graph_block_bytes);
+    words[LAYOUT] = (uint64_t)bp__setting_int(BP_SET_graph_layout);
     const bool fits = add_tensors(&at, words + size, graph->input_count, inputs) &&
                       add_tensors(&at, words + size, graph->output_count, outputs);
     k->words = words;

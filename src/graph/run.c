@@ -217,11 +217,16 @@ bp_status bp__graph_run_eager(const bp_graph *graph, const DLTensor *const *inpu
     }
     e->inputs = inputs;
     e->outputs = outputs;
-    bp_status status = bp__lower_begin(&e->lowered, graph);
+    bp__layouts layouts;
+    bp_status status = bp__layouts_of(&layouts, graph, inputs, outputs);
+    status = status == BP_OK ? bp__lower_begin(&e->lowered, graph) : status;
     if (status == BP_OK) {
+        e->lowered.layouts = layouts;
         bp__lower(&e->lowered, inputs, outputs);
         status = run_steps(e);
         bp__lower_free(&e->lowered);
+    } else {
+        bp__free(layouts.memory);
     }
     bp__free(e);
     return status;

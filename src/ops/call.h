@@ -81,7 +81,10 @@ struct bp_call {
     bool whole_sizes;  /* sizes may have any values, so that each is a parameter of the key */
     bool sparse_reals; /* most calls have reals of 0, which are no parameters of the key */
     bool pointwise;    /* an element of the only output follows from the elements at its place, after broadcasting */
-    int count_offset;  /* of the field that counts the tensors of a list; 0: there is none */
+    bool images;       /* its tensors of three dimensions and more are images, whose channels may be last in memory */
+    bool moves;        /* its result has elements of its operands, in any order of dimensions in memory */
+    int joins_axis; /* offset of the axis along which a list's tensors follow each other in the result; 0: they don't */
+    int count_offset; /* of the field that counts the tensors of a list; 0: there is none */
     const bp_call_field *fields;
     const bp__family *family; /* its request is a bp__call_request */
     const bp__pass *passes;   /* NULL: of several operations, one each; `op` is 0 then */

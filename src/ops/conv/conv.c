@@ -91,6 +91,7 @@ const bp_call bp__conv_call = {
     .op = BP_OP_CONV,
     .ndim_offset = offsetof(bp_conv_call, ndim),
     .ndim_most = BP_CONV_NDIM,
+    .images = true,
     .fields = bp__conv_fields,
     .family = &bp__family_conv,
     .passes = bp__conv_passes,

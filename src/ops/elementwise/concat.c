@@ -150,6 +150,8 @@ const bp_call bp__concat_call = {
              true},
     .op = BP_OP_UNARY,
     .ndim_offset = -1,
+    .moves = true,
+    .joins_axis = offsetof(bp__concat_arguments, axis),
     .count_offset = offsetof(bp__concat_arguments, count),
     .fields = bp__concat_fields,
     .family = &bp__family_elementwise,

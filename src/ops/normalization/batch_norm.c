@@ -16,6 +16,7 @@ const bp_call bp__batch_norm_call = {
              sizeof(bp__batch_norm_passes) / sizeof(bp__pass), 0, false},
     .op = BP_OP_BATCH_NORM,
     .ndim_offset = -1,
+    .images = true,
     .fields = bp__batch_norm_fields,
     .family = &bp__family_batch_norm,
     .passes = bp__batch_norm_passes,

@@ -153,6 +153,7 @@ static bp_status result_shape(const void *call, bp__call_result *result) {
         .ndim_most = BP_MAX_NDIM,                                                                                      \
         .whole_sizes = true,                                                                                           \
         .sparse_reals = sparse,                                                                                        \
+        .moves = true,                                                                                                 \
         .fields = bp__##name##_fields,                                                                                 \
         .family = &bp__family_pad,                                                                                     \
         .passes = bp__##name##_passes,                                                                                 \

@@ -35,6 +35,7 @@ const bp_call bp__pool_call = {
     .op = BP_OP_MAX_POOL,
     .ndim_offset = offsetof(bp_pool_call, ndim),
     .ndim_most = BP_POOL_NDIM,
+    .images = true,
     .fields = bp__pool_fields,
     .family = &bp__family_pool,
     .passes = bp__pool_passes[0],

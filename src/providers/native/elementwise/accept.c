@@ -119,17 +119,31 @@ static double work_of(const bp_problem *problem) {
                                                                    : 0;
 }
 
+/* Returns whether an operand is read or written in steps, in the order of dimensions in which the kernels go. */
+static bool is_strided(const bp_elementwise_problem *p) {
+    bp__element_loop loop;
+    int operands = 0;
+    bool strided = false;
+    while (operands < BP_ELEMENTWISE_OPERANDS && p->type[operands]) {
+        operands++;
+    }
+    bp__element_loop_make(&loop, p, operands);
+    for (int i = 0; i < operands; i++) {
+        strided |= loop.stride[i][loop.ndim - 1] > 1;
+    }
+    return strided;
+}
+
 double bp__element_cost(const bp_host *host, const bp_problem *problem) {
     static const double slower[] = {6, 2, 1};
     const bp_elementwise_problem *p = &problem->of.elementwise;
     double elements = 1, bytes = 0;
-    bool strided = false;
+    const bool strided = is_strided(p);
     for (int d = 0; d < p->ndim; d++) {
         elements *= (double)p->size[d];
     }
     for (int i = 0; i < BP_ELEMENTWISE_OPERANDS; i++) {
         bytes += (double)bp_dtype_size((bp_dtype)p->type[i]);
-        strided |= p->ndim > 0 && p->type[i] && p->stride[i][p->ndim - 1] > 1;
     }
     const double number = problem->dtype == BP_F64 || problem->dtype == BP_I64 ? 2 : 1;
     return 100 + elements * (work_of(problem) * number * slower[bp__native_isa(host, problem)] +

@@ -1,0 +1,416 @@
+/* test_layouts.c - parts that are written into the result that joins them, and images whose channels are last: equal
+ * bytes as with a copy, as node by node, and the values of other layouts. */
+#include "backplane.h"
+
+#include "dispatch/internal.h"
+#include "graph/plan.h"
+#include "graph/support_graph.h"
+#include "support/conditions.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static bp_graph *parse(const char *text) {
+    bp_graph *graph;
+    if (bp_graph_parse(&graph, strlen(text), text) != BP_OK) {
+        fail_msg("%s\n%s", bp_last_error(), text);
+    }
+    return graph;
+}
+
+/* Returns how many nodes have their operands in their result. */
+static int count_joined(const bp_graph *graph, const char *settings, const tensors *in, const tensors *out) {
+    bp_options *options;
+    bp_plan *plan;
+    int count = 0;
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    assert_int_equal(
+        bp_graph_plan(&plan, options, graph, (const DLTensor *const *)in->list, (const DLTensor *const *)out->list),
+        BP_OK);
+    const bp__lowered *l = &((const bp__graph_plan *)bp__program_of(plan)->owner)->lowered;
+    for (int i = 0; i < graph->node_count; i++) {
+        count += bp__layouts_is_joined(l, &graph->nodes[i]);
+    }
+    bp_plan_release(plan);
+    bp_options_release(options);
+    return count;
+}
+
+/* Runs a graph under settings on tensors that a seed gives. */
+static void run_seeded(const char *text, const char *settings, uint64_t seed, bool strided, tensors *out, int *joined) {
+    random_source random = {seed};
+    bp_graph *graph = parse(text);
+    tensors in;
+    make_tensors(&in, graph, false, strided, &random);
+    make_tensors(out, graph, true, strided, &random);
+    fill_tensors(&in, &random);
+    if (run_graph(graph, settings, &in, out) != BP_OK) {
+        fail_msg("%s\n%s", bp_last_error(), text);
+    }
+    *joined = count_joined(graph, settings, &in, out);
+    free_tensors(&in);
+    bp_graph_release(graph);
+}
+
+/* ---- Joined results ---- */
+
+#define HEAD "graph 1\ninput x f32 [3, 40]\ninput z f32 [3, 40]\n"
+
+/* The same nodes, where `%s` names the operands of concat: as they are, or as views, which are copied. */
+static const struct joined_case {
+    const char *nodes;
+    int joined;
+} cases[] = {
+    {"a = unary(x, kind=exp)\nb = unary(z, kind=tanh)\n@j = concat($a, $b, axis=0)\ny = unary(j, kind=abs)\noutput y = "
+     "y\n",
+     1},
+    {"a = unary(x, kind=exp)\nb = unary(z, kind=tanh)\n@j = concat($a, $b, axis=-1)\noutput y = j\n", 1},
+    {"a = unary(x, kind=exp)\n@j = concat($a, axis=1)\ny = unary(j, kind=abs)\noutput y = y\n", 1},
+    {"a = unary(x, kind=exp)\nb = unary(a, kind=tanh)\nc = binary(a, b, kind=add)\n@j = concat($c, $a, $b, axis=1)\n"
+     "d = binary(a, c, kind=multiply)\ny = unary(j, kind=abs)\noutput y = y\noutput d = d\n",
+     1},
+    {"a = unary(x, kind=exp)\nb = unary(z, kind=tanh)\nc = unary(x, kind=abs)\n@j = concat($a, $b, axis=1)\n"
+     "@k = concat($c, $j, axis=1)\ny = unary(k, kind=exp)\nv = unary(j, kind=abs)\noutput y = y\noutput v = v\n",
+     2},
+    {"a = unary(x, kind=exp)\nb = unary(z, kind=tanh)\n@j = concat($a, $b, axis=1)\nc = unary(j, kind=abs)\n"
+     "@k = concat($j, $c, axis=0)\nm = permute(k, [1, 0])\noutput y = k\noutput m = m\n",
+     2},
+    {"a = matmul(x, z_)\nb = matmul(z, z_)\n@j = concat($a, $b, axis=1)\ny = reduce(j, kind=sum, axes=[0])\noutput y = "
+     "y\n",
+     1},
+    {"a = unary(x, kind=exp)\nb = unary(x, kind=exp)\nc = unary(z, kind=abs)\n@j = concat($a, $c, axis=0)\ny = "
+     "unary(j, kind=abs)\nd = unary(b, kind=tanh)\noutput y = y\noutput d = d\n",
+     0},
+    /* The operands stay apart: outputs, the same value twice, equal values, inputs, constants, parts of another one. */
+    {"a = unary(x, kind=exp)\nb = unary(z, kind=tanh)\n@j = concat($a, $b, axis=0)\noutput y = j\noutput b = b\n", 0},
+    {"a = unary(x, kind=exp)\n@j = concat($a, $a, axis=0)\noutput y = j\n", 0},
+    {"a = unary(x, kind=exp)\nb = unary(x, kind=exp)\n@j = concat($a, $b, axis=0)\ny = unary(j, kind=abs)\noutput y = "
+     "y\n",
+     0},
+    {"a = unary(x, kind=exp)\n@j = concat($a, z, axis=0)\noutput y = j\n", 0},
+    {"constant k f32 [3, 1] = [1, 2, 3]\na = unary(k, kind=exp)\nb = unary(x, kind=abs)\n@j = concat($a, $b, "
+     "axis=1)\noutput y = j\n",
+     0},
+    {"a = unary(x, kind=exp)\nb = unary(z, kind=tanh)\n@j = concat($a, $b, axis=0)\n@k = concat($b, $a, axis=0)\n"
+     "y = binary(j, k, kind=add)\noutput y = y\n",
+     1},
+    {"a = unary(x, kind=exp)\ns = slice(a, [1, 0, 0, 1])\nb = unary(s, kind=abs)\n@j = concat($a, $b, axis=1)\noutput "
+     "y "
+     "= j\n",
+     0},
+};
+
+/* Writes the nodes. "@" marks a line with concat, and "$" its operands, which become views if `views`. */
+static void write_text(const struct joined_case *c, bool views, char *text) {
+    int made = 0, used = 0;
+    text += sprintf(text, "%s", strstr(c->nodes, "z_") ? HEAD "input z_ f32 [40, 40]\n" : HEAD);
+    for (const char *at = c->nodes; *at; at++) {
+        if (*at == '@') {
+            for (const char *mark = strchr(at, '$'); views && mark && mark < strchr(at, '\n');
+                 mark = strchr(mark + 1, '$')) {
+                text += sprintf(text, "w%d%c = permute(%c, [0, 1])\n", made++, mark[1], mark[1]);
+            }
+        } else if (*at == '$') {
+            text += views ? sprintf(text, "w%d", used++) : 0;
+        } else {
+            *text++ = *at;
+        }
+    }
+    *text = '\0';
+}
+
+static void compare(const tensors *want, const tensors *got, const char *text, const char *settings) {
+    assert_int_equal(want->count, got->count);
+    for (int i = 0; i < want->count; i++) {
+        if (memcmp(want->block[i], got->block[i], (size_t)want->size[i]) != 0) {
+            fail_msg("output %d differs with \"%s\"\n%s", i, settings, text);
+        }
+    }
+}
+
+static void check_case(const struct joined_case *c, const char *settings, uint64_t seed) {
+    char joined[2048], apart[2048];
+    tensors want, got;
+    int count;
+    write_text(c, false, joined);
+    write_text(c, true, apart);
+    run_seeded(apart, settings, seed, seed % 2, &want, &count);
+    assert_int_equal(count, 0);
+    run_seeded(apart, settings, seed + 100, seed % 2, &got, &count); /* leaves other values in the workspace */
+    free_tensors(&got);
+    run_seeded(joined, settings, seed, seed % 2, &got, &count);
+    if (count != c->joined) {
+        fail_msg("%d nodes are joined, not %d\n%s", count, c->joined, joined);
+    }
+    compare(&want, &got, joined, settings);
+    free_tensors(&want);
+    free_tensors(&got);
+}
+
+static void test_joined(void **state) {
+    (void)state;
+    static const char *const settings[] = {"num_threads=1", "num_threads=2", "graph.backend=eager",
+                                           "graph.block_bytes=64, num_threads=1",
+                                           "graph.block_bytes=600, num_threads=2"};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        for (uint64_t seed = 1; seed <= 4; seed++) {
+            for (size_t k = 0; k < sizeof settings / sizeof *settings; k++) {
+                check_case(&cases[i], settings[k], seed);
+            }
+        }
+    }
+}
+
+/* ---- Images ---- */
+
+typedef struct network {
+    random_source *random;
+    char *at;
+    int value, n, c, h, w; /* the last value and its shape */
+    int old, old_c;        /* one before it with the same height and width */
+} network;
+
+static void add_conv(network *n) {
+    const int k = random_below(n->random, 2) ? 3 : 1, to = 1 + (int)random_below(n->random, 9);
+    const int stride = n->h > 4 && random_below(n->random, 4) == 0 ? 2 : 1;
+    static const char *const activations[] = {"", ", activation=relu", ", activation=sigmoid"};
+    n->at += sprintf(n->at, "input w%d f32 [%d, %d, %d, %d]\n", n->value, to, n->c, k, k);
+    n->at += sprintf(n->at, "v%d = conv(v%d, w%d, ndim=2, stride=[%d, %d], padding=[%d, %d]%s)\n", n->value + 1,
+                     n->value, n->value, stride, stride, k / 2, k / 2, activations[random_below(n->random, 3)]);
+    if (stride == 1) {
+        n->old = n->value;
+        n->old_c = n->c;
+    } else {
+        n->old = -1;
+        n->h = (n->h - 1) / 2 + 1;
+        n->w = (n->w - 1) / 2 + 1;
+    }
+    n->c = to;
+}
+
+static void add_norm(network *n) {
+    n->at += sprintf(n->at, "input m%d f32 [%d]\ninput s%d f32 [%d]\nt%d = unary(s%d, kind=abs)\n", n->value, n->c,
+                     n->value, n->c, n->value, n->value);
+    n->at +=
+        sprintf(n->at, "v%d = batch_norm(v%d, -, -, m%d, t%d, eps=1)\n", n->value + 1, n->value, n->value, n->value);
+}
+
+static void add_function(network *n) {
+    static const char *const kinds[] = {"relu", "tanh", "abs", "sigmoid"};
+    const char *kind = kinds[random_below(n->random, 4)];
+    n->at += sprintf(n->at, "u%d = unary(v%d, kind=%s)\nv%d = binary(u%d, v%d, kind=multiply)\n", n->value, n->value,
+                     kind, n->value + 1, n->value, n->value);
+}
+
+static void add_join(network *n) {
+    if (n->old < 0 || random_below(n->random, 2)) {
+        n->at += sprintf(n->at, "u%d = unary(v%d, kind=tanh)\nv%d = concat(v%d, u%d, axis=1)\n", n->value, n->value,
+                         n->value + 1, n->value, n->value);
+        n->c *= 2;
+    } else {
+        n->at += sprintf(n->at, "v%d = concat(v%d, v%d, axis=1)\n", n->value + 1, n->old, n->value);
+        n->c += n->old_c;
+    }
+}
+
+static void add_other(network *n) {
+    switch (random_below(n->random, 5)) {
+    case 0:
+        n->at += sprintf(n->at, "v%d = pool(v%d, ndim=2, kernel=[3, 3], stride=[1, 1], padding=[1, 1])\n", n->value + 1,
+                         n->value);
+        break;
+    case 1:
+        n->at += sprintf(n->at, "v%d = pad(v%d, ndim=4, before=[0, 0, 0, 1], after=[0, 0, 1, 0], value=0.5)\n",
+                         n->value + 1, n->value);
+        n->h++;
+        n->w++;
+        n->old = -1;
+        break;
+    case 2: /* an input is row-major */
+        n->at += sprintf(n->at, "input q%d f32 [%d, %d, %d, %d]\nu%d = unary(q%d, kind=tanh)\n", n->value, n->n, n->c,
+                         n->h, n->w, n->value, n->value);
+        n->at += sprintf(n->at, "t%d = binary(u%d, v%d, kind=add)\nv%d = unary(t%d, kind=abs)\n", n->value, n->value,
+                         n->value, n->value + 1, n->value);
+        break;
+    case 3:
+        n->at += sprintf(n->at, "input b%d f32 [%d, 1, 1]\nv%d = binary(v%d, b%d, kind=add)\n", n->value, n->c,
+                         n->value + 1, n->value, n->value);
+        break;
+    default:
+        n->at += sprintf(n->at, "u%d = slice(v%d, [1, 0, 1, 1])\nv%d = binary(v%d, u%d, kind=subtract)\n", n->value,
+                         n->value, n->value + 1, n->value, n->value);
+    }
+}
+
+static void write_network(char *text, random_source *random) {
+    network n = {.random = random, .at = text, .n = 1 + (int)random_below(random, 2), .old = -1};
+    n.c = 1 + (int)random_below(random, 5);
+    n.h = 3 + (int)random_below(random, 8);
+    n.w = 3 + (int)random_below(random, 8);
+    n.at += sprintf(n.at, "graph 1\ninput v0 f32 [%d, %d, %d, %d]\n", n.n, n.c, n.h, n.w);
+    for (int i = 0; i < 7; i++, n.value++) {
+        void (*const kinds[])(network *) = {add_conv, add_conv, add_norm, add_function, add_join, add_other};
+        const int kind = i == 0 ? 0 : (int)random_below(random, 6);
+        kinds[kind](&n);
+        n.old = kind >= 2 && n.old < 0 ? -1 : n.old;
+    }
+    n.at += sprintf(n.at, "output y = v%d\n", n.value);
+    if (random_below(random, 2)) { /* also in another shape, which is a copy if the channels are last */
+        sprintf(n.at, "f = reshape(v%d, [-1])\ng = unary(f, kind=abs)\noutput z = g\n", n.value);
+    }
+}
+
+static void fill_plain(const tensors *in, random_source *random) {
+    for (int i = 0; i < in->count; i++) {
+        float *x = (float *)(void *)in->block[i];
+        for (int64_t k = 0; k < in->size[i] / (int64_t)sizeof *x; k++) {
+            x[k] = (float)random_below(random, 2001) / 1000 - 1;
+        }
+    }
+}
+
+/* The largest difference by the largest number. */
+static double distance(const tensors *a, const tensors *b, int i) {
+    const float *x = (const float *)(const void *)a->block[i], *y = (const float *)(const void *)b->block[i];
+    double largest = 1e-30, gap = 0;
+    for (int64_t k = 0; k < a->size[i] / (int64_t)sizeof *x; k++) {
+        largest = fmax(largest, fabs(x[k]));
+        gap = fmax(gap, fabs((double)x[k] - y[k]));
+    }
+    return gap / largest;
+}
+
+/* Runs a network in one layout node by node, and then planned, with equal bytes. */
+static void check_layout(const bp_graph *graph, const char *text, const char *layout, const tensors *in,
+                         const tensors *want, const tensors *got, int *joined) {
+    static const char *const ways[] = {"num_threads=1", "num_threads=2", "graph.block_bytes=300, num_threads=1"};
+    for (size_t k = 0; k < sizeof ways / sizeof *ways; k++) {
+        char eager[160], planned[128]; /* another number of threads may choose another library */
+        sprintf(planned, "%s, graph.layout=%s", ways[k], layout);
+        sprintf(eager, "%s, graph.backend=eager", planned);
+        assert_int_equal(run_graph(graph, eager, in, want), BP_OK);
+        assert_int_equal(run_graph(graph, planned, in, got), BP_OK);
+        compare(want, got, text, planned);
+        *joined += count_joined(graph, planned, in, got);
+    }
+}
+
+static void check_network(uint64_t seed, int *joined) {
+    static char text[8192];
+    random_source random = {seed};
+    write_network(text, &random);
+    bp_graph *graph = parse(text);
+    tensors in, rows, last, got;
+    random_source same = random, again = random, third = random;
+    make_tensors(&in, graph, false, seed % 3 == 0, &third);
+    make_tensors(&rows, graph, true, seed % 2, &random);
+    make_tensors(&last, graph, true, seed % 2, &same);
+    make_tensors(&got, graph, true, seed % 2, &again);
+    fill_plain(&in, &third);
+    check_layout(graph, text, "row_major", &in, &rows, &got, joined);
+    check_layout(graph, text, "channels_last", &in, &last, &got, joined);
+    for (int i = 0; i < rows.count; i++) {
+        if (!(distance(&rows, &last, i) < 1e-4)) {
+            fail_msg("seed %d: output %d differs by %g\n%s", (int)seed, i, distance(&rows, &last, i), text);
+        }
+    }
+    free_tensors(&in);
+    free_tensors(&rows);
+    free_tensors(&last);
+    free_tensors(&got);
+    bp_graph_release(graph);
+}
+
+static void test_networks(void **state) {
+    (void)state;
+    int joined = 0;
+    const int many = getenv("TESTED_ALL") ? 4000 : test_cases(200, 3);
+    for (int seed = 1; seed <= many; seed++) {
+        check_network((uint64_t)seed, &joined);
+    }
+    assert_true(joined > many / 4);
+}
+
+/* ---- The choice ---- */
+
+static const char two_convs[] = "graph 1\ninput x f32 [1, 64, 28, 28]\ninput w f32 [64, 64, 3, 3]\n"
+                                "a = conv(x, w, ndim=2, padding=[1, 1])\nb = unary(a, kind=relu)\n"
+                                "c = conv(b, w, ndim=2, padding=[1, 1])\noutput y = c\n";
+
+/* Returns a part of the explanation under a setting. */
+static void check_explained(const char *text, const char *settings, const char *words, bool there) {
+    random_source random = {1};
+    bp_graph *graph = parse(text);
+    bp_explanation *page;
+    bp_options *options;
+    tensors in, out;
+    make_tensors(&in, graph, false, false, &random);
+    make_tensors(&out, graph, true, false, &random);
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    assert_int_equal(
+        bp_graph_explain(&page, options, graph, (const DLTensor *const *)in.list, (const DLTensor *const *)out.list),
+        BP_OK);
+    if ((strstr(bp_explanation_text(page), words) != NULL) != there) {
+        fail_msg("\"%s\" is %sthere:\n%s", words, there ? "not " : "", bp_explanation_text(page));
+    }
+    bp_explanation_release(page);
+    bp_options_release(options);
+    free_tensors(&in);
+    free_tensors(&out);
+    bp_graph_release(graph);
+}
+
+static void test_explained(void **state) {
+    (void)state;
+    check_explained(two_convs, "graph.layout=channels_last", "images    channels last: graph.layout", true);
+    check_explained(two_convs, "graph.layout=row_major", "images", false);
+    check_explained(two_convs, "graph.layout=auto", "with the channels last", true);
+    check_explained(HEAD "a = unary(x, kind=exp)\noutput y = a\n", "graph.layout=auto", "images", false);
+    check_explained(HEAD "a = unary(x, kind=exp)\nb = unary(z, kind=exp)\nj = concat(a, b)\noutput y = j\n", "",
+                    "joined    1 node, whose operands are written into the result", true);
+}
+
+/* The setting is a part of the keys of kept plans. */
+static void test_kept(void **state) {
+    (void)state;
+    random_source random = {1};
+    bp_graph *graph = parse(two_convs);
+    bp_plan *plans[3];
+    tensors in, out;
+    make_tensors(&in, graph, false, false, &random);
+    make_tensors(&out, graph, true, false, &random);
+    static const char *const settings[] = {"graph.layout=row_major", "graph.layout=channels_last",
+                                           "graph.layout=row_major"};
+    for (int i = 0; i < 3; i++) {
+        bp_options *options;
+        assert_int_equal(bp_options_new(&options, settings[i]), BP_OK);
+        assert_int_equal(bp_graph_plan(&plans[i], options, graph, (const DLTensor *const *)in.list,
+                                       (const DLTensor *const *)out.list),
+                         BP_OK);
+        bp_options_release(options);
+    }
+    assert_ptr_not_equal(plans[0], plans[1]);
+    assert_ptr_equal(plans[0], plans[2]);
+    for (int i = 0; i < 3; i++) {
+        bp_plan_release(plans[i]);
+    }
+    free_tensors(&in);
+    free_tensors(&out);
+    bp_graph_release(graph);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_joined),
+        cmocka_unit_test(test_networks),
+        cmocka_unit_test(test_explained),
+        cmocka_unit_test(test_kept),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
