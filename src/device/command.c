@@ -2,7 +2,8 @@
  *
  * Drivers report the failure of a command reliably in one place only: the event of this command. So the event of each
  * command is kept until its state was read. A queue runs its commands in order, so they are examined from the first one
- * on, until one has not ended.
+ * on, until one has not ended. The event of a command may come after the events of later ones, if the provider makes it
+ * when it has examined a result; whoever waits for a later command waits for it too.
  */
 #include "device/private.h"
 
@@ -262,5 +263,25 @@ bp_status bp__command_wait(bp__command *command, int64_t timeout_ns, const char 
                                 (long long)timeout_ns);
             }
         }
+    }
+}
+
+/* Returns the first command, with a reference, if it is before another one; else NULL. */
+static bp__command *first_before(bp_queue *queue, const bp__command *other) {
+    pthread_mutex_lock(&queue->mutex);
+    bp__commands_look(queue);
+    bp__command *first = queue->first && queue->first->serial < other->serial ? queue->first : NULL;
+    if (first) {
+        atomic_fetch_add_explicit(&first->references, 1, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&queue->mutex);
+    return first;
+}
+
+void bp__commands_settle(bp_queue *queue, const bp__command *ended) {
+    bp__command *first;
+    while ((first = first_before(queue, ended))) {
+        (void)bp__command_wait(first, -1, NULL);
+        bp__command_drop(first);
     }
 }

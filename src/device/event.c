@@ -108,6 +108,9 @@ bp_status bp_event_sync(bp_event *event, int64_t timeout_ns) {
     BP__TRY(check_event(event));
     snprintf(what, sizeof what, "the wait for an event of device %s", event->device->info.id);
     BP__TRY(bp__command_wait(event->command, timeout_ns, what));
+    if (event->queue) {
+        bp__commands_settle(event->queue, event->command);
+    }
     const bp_event_state state = state_of(event, &failure);
     return failure.is_set              ? bp__failure_tell(&failure, event->device)
            : state == BP_EVENT_PENDING ? bp__device_usable(event->device) /* it was lost meanwhile */

@@ -161,9 +161,9 @@ static bp_status wait_for(bp_queue *queue) {
     }
     snprintf(what, sizeof what, "the wait for a queue of device %s", queue->device->info.id);
     bp_status status = bp__command_wait(last, -1, what);
-    pthread_mutex_lock(&queue->mutex);
-    bp__commands_look(queue);
-    pthread_mutex_unlock(&queue->mutex);
+    if (status == BP_OK) {
+        bp__commands_settle(queue, last);
+    }
     bp__command_drop(last);
     return status;
 }

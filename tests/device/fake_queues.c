@@ -308,7 +308,8 @@ static int64_t code_for(fake_queue *queue, const fake_task *task) {
     if (queue->failed && fake_control.chain) {
         return FAKE_AFTER_FAULT;
     }
-    if (fake_control.fail_at > 0 && --fake_control.fail_at == 0) {
+    const bool marked = task->kind == TASK_ADD && task->value != 0 && task->value == fake_control.fail_value;
+    if (marked || (fake_control.fail_at > 0 && --fake_control.fail_at == 0)) {
         queue->device->lost = fake_control.fail_with == FAKE_LOST;
         return fake_control.fail_with;
     }

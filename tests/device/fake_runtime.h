@@ -15,6 +15,7 @@ typedef struct fake_controls {
     /* What the runtimes do. */
     atomic_int longest_delay_us; /* of a command, at random */
     atomic_int fail_at;          /* number of the command that fails, counted from here: 1 is the next; 0: none */
+    atomic_int fail_value;       /* commands that add this value fail; 0: none */
     atomic_int fail_with;        /* its code; FAKE_LOST: its device is lost */
     atomic_bool chain;           /* commands after a failed one fail too */
     atomic_bool refuse_copies;   /* copies fail when they are enqueued */

@@ -50,6 +50,7 @@ int begin(void **state) {
     fake_controls *f = fake();
     f->longest_delay_us = 0;
     f->fail_at = 0;
+    f->fail_value = 0;
     f->fail_with = FAKE_FAULT;
     f->chain = false;
     f->refuse_copies = false;
