@@ -21,9 +21,10 @@
  * output[n,k, i stride + t dilation - padding].
  *
  * Element types: f16, bf16, f32 and f64; all operands have the same one. Sums of f16 and bf16 are accumulated in f32
- * and rounded once. Tensors may have any strides: contiguous and channels-last ones are read where they are, without
- * copies. The written tensors must not overlap the others or themselves (BP_E_OVERLAP). f32 operands are rounded
- * to a shorter type inside only if the setting of their place allows it: mkldnn.conv.fp32_precision on the host.
+ * and rounded once. Tensors may have any strides. native reads and writes them where they are, without copies of
+ * whole images; oneDNN converts images that are not channels-last. The written tensors must not overlap the others or
+ * themselves (BP_E_OVERLAP). f32 operands are rounded to a shorter type inside only if the setting of their place
+ * allows it: mkldnn.conv.fp32_precision on the host.
  *
  * Results in f32 and f64 are sums of products, except where an algorithm transforms tiles of input and weight first
  * (BP_PROPERTY_LARGER_ERROR): native's winograd, for f32 kernels of 3 x 3 with stride and dilation 1, and its fft, for

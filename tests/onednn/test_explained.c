@@ -93,8 +93,8 @@ static void convolutions(void **state) {
     }
 }
 
-/* Runs a convolution of images with 256 positions in all, and returns the plan. */
-static bp_plan_info run_narrow(const bp_options *options, int64_t positions, bool channels_last) {
+/* Runs a convolution, or its gradient by the weight, of images with 256 positions in all, and returns the plan. */
+static bp_plan_info run_narrow(const bp_options *options, bp_conv_pass pass, int64_t positions, bool channels_last) {
     enum { CHANNELS = 64 };
     const int64_t images[] = {256 / positions, CHANNELS, positions}, weights[] = {CHANNELS, CHANNELS, 3};
     const int64_t last[] = {CHANNELS * positions, 1, CHANNELS};
@@ -105,18 +105,22 @@ static bp_plan_info run_narrow(const bp_options *options, int64_t positions, boo
                                       i != 1 && channels_last ? last : NULL),
                          BP_OK);
     }
-    const bp_conv_call call = {.struct_size = sizeof call,
-                               .ndim = 1,
-                               .padding = (int64_t[]){1},
-                               .input = &views[0].tensor,
-                               .weight = &views[1].tensor,
-                               .output = &views[2].tensor};
+    bp_conv_call call = {
+        .struct_size = sizeof call, .pass = pass, .ndim = 1, .padding = (int64_t[]){1}, .input = &views[0].tensor};
+    if (pass == BP_CONV_WEIGHT) {
+        call.output_gradient = &views[2].tensor;
+        call.weight_gradient = &views[1].tensor;
+    } else {
+        call.weight = &views[1].tensor;
+        call.output = &views[2].tensor;
+    }
     assert_int_equal(bp_conv_run(options, &call), BP_OK);
     assert_int_equal(bp_last_plan(&plan), BP_OK);
     return plan;
 }
 
-/* Images that are not channels-last are computed from copied columns. With few positions the library is slow at it. */
+/* Gradients by the weight of images that are not channels-last are computed from copied columns. With few positions the
+ * library is slow at it. Other passes convert such images. */
 static void columns(void **state) {
     (void)state;
     bp_options *options;
@@ -126,9 +130,15 @@ static void columns(void **state) {
         skip();
     }
     assert_int_equal(bp_options_new(&options, "conv.preferred=onednn, calibration=off, num_threads=1"), BP_OK);
-    const bp_plan_info kernel = run_narrow(options, 4, true), few = run_narrow(options, 4, false),
-                       many = run_narrow(options, 64, false);
+    const bp_plan_info kernel = run_narrow(options, BP_CONV_WEIGHT, 4, true),
+                       few = run_narrow(options, BP_CONV_WEIGHT, 4, false),
+                       many = run_narrow(options, BP_CONV_WEIGHT, 64, false),
+                       last = run_narrow(options, BP_CONV_FORWARD, 4, true),
+                       converted = run_narrow(options, BP_CONV_FORWARD, 4, false);
     bp_options_release(options);
+    assert_string_equal(last.algorithm, "convolution");
+    assert_string_equal(converted.algorithm, "convolution");
+    assert_true(converted.cost_ns > last.cost_ns);
     assert_string_equal(kernel.algorithm, "convolution");
     assert_string_equal(few.algorithm, "convolution (columns)");
     assert_string_equal(many.algorithm, "convolution (columns)");

@@ -186,6 +186,18 @@ static double cost_of(const bp__driver *driver, const bp_problem *problem, const
     return call->way == BP__ONEDNN_BY_LOOPS ? REFERENCE_COST * ns : ns;
 }
 
+/* Says what is converted in each call. */
+static void describe_conversions(const bp_problem *problem, const bp__onednn_call *call, bp_verdict *verdict) {
+    const uint32_t images = 1u << BP__ONEDNN_SOURCE | 1u << BP__ONEDNN_RESULT;
+    const bool weights = (call->own & ~images) && !(problem->policy.packed & call->packs);
+    const char *what = call->kind == BP__ONEDNN_RECUR ? "the weights" : "the weight";
+    const bool both = weights && (call->own & images);
+    if (weights || (call->own & images)) {
+        snprintf(verdict->text, sizeof verdict->text, "converts %s%s%s in each call", weights ? what : "",
+                 both ? " and " : "", call->own & images ? "images" : "");
+    }
+}
+
 /* Offers the call on one thread, or on as many as gain. Returns whether it is on several. */
 static bool offer(bp__driver *driver, const bp_problem *problem, bp__onednn_call *call, bool alone, bp_offers *offers) {
     const bp_policy *policy = &problem->policy;
@@ -199,10 +211,7 @@ static bool offer(bp__driver *driver, const bp_problem *problem, bp__onednn_call
                         : call->way == BP__ONEDNN_BY_KERNEL ? of->algorithm
                                                             : of->items;
     verdict.packs = call->packs;
-    if (call->own && !(problem->policy.packed & call->packs)) {
-        snprintf(verdict.text, sizeof verdict.text, "converts the weight%s in each call",
-                 call->kind == BP__ONEDNN_RECUR ? "s" : "");
-    }
+    describe_conversions(problem, call, &verdict);
     verdict.threads = call->setup.threads;
     verdict.cost_ns = cost_of(driver, problem, call, call->setup.threads > 0 ? call->setup.threads : 1);
     verdict.properties = properties_of(driver, policy, call);

@@ -93,6 +93,19 @@ static void set_operands(bp__onednn_call *call, const bp_conv_problem *c, int ty
     }
 }
 
+/* Decides which images the library converts: the ones that are not channels-last, to the layout of its choice.
+ * Gradients by the weight convert none. Returns NULL, or why the library does not take the images. */
+static const char *choose_layouts(bp__onednn_call *call, bp__onednn_tensor *x, bp__onednn_tensor *y) {
+    if (call->kind == BP__ONEDNN_GRADIENT) {
+        return bp__onednn_is_image(x, y) ? NULL : "it reads contiguous and channels-last tensors only";
+    }
+    const bool transpose = call->kind == BP__ONEDNN_TRANSPOSE;
+    bp__onednn_tensor *source = transpose ? y : x, *result = transpose ? x : y;
+    call->own |= bp__onednn_is_last(source) ? 0 : 1u << BP__ONEDNN_SOURCE;
+    call->own |= bp__onednn_is_last(result) ? 0 : 1u << BP__ONEDNN_RESULT;
+    return bp__onednn_is_nested(x) && bp__onednn_is_nested(y) ? NULL : "it reads images with positive strides only";
+}
+
 /* The loops of the library's reference implementation are hundreds of times slower than its kernels. */
 const char *bp__onednn_describe_conv(bp__onednn_call *call, const bp_problem *problem) {
     const bp_conv_problem *c = &problem->of.conv;
@@ -102,17 +115,18 @@ const char *bp__onednn_describe_conv(bp__onednn_call *call, const bp_problem *pr
     if (c->activation) {
         return "it fuses no function but ReLU";
     }
-    if (!bp__onednn_is_image(&x, &y)) {
-        return "it reads contiguous and channels-last tensors only";
-    }
     call->kind = problem->op == BP_OP_CONV         ? BP__ONEDNN_CONVOLVE
                  : problem->op == BP_OP_CONV_INPUT ? BP__ONEDNN_TRANSPOSE
                                                    : BP__ONEDNN_GRADIENT;
+    const char *why = choose_layouts(call, &x, &y);
+    if (why) {
+        return why;
+    }
     call->ndim = ndim;
     call->packs = call->kind == BP__ONEDNN_GRADIENT ? 0 : WEIGHT;
     call->relu = c->relu != 0;
     set_operands(call, c, bp__onednn_type(problem->dtype), &x, &y);
-    call->own = 1u << BP__ONEDNN_WEIGHT;
+    call->own |= 1u << BP__ONEDNN_WEIGHT;
     if (!set_geometry(call, c)) {
         return "its output padding must be less than the stride";
     }
@@ -152,9 +166,18 @@ static double columns_ns(const bp_conv_problem *c, const bp__onednn_call *call) 
                : 0;
 }
 
-/* The products, and the conversion of the weight. Tensors
- * that are not channels-last are converted inside; depthwise convolutions of these copy columns and multiply them group
- * by group. Gradients by the weight of larger kernels are slower than other passes. */
+/* The time in which images are read and written, or converted. */
+static double images_ns(const bp__onednn_call *call) {
+    const bp__onednn_tensor *source = &call->operand[BP__ONEDNN_SOURCE].tensor;
+    const bp__onednn_tensor *result = &call->operand[BP__ONEDNN_RESULT].tensor;
+    const bool contiguous = call->kind == BP__ONEDNN_GRADIENT && source->stride[1] != 1;
+    const bool reads = contiguous || (call->own >> BP__ONEDNN_SOURCE & 1);
+    const bool writes = contiguous || (call->own >> BP__ONEDNN_RESULT & 1);
+    return bp__onednn_elements(source) * (reads ? 0.5 : 0.1) + bp__onednn_elements(result) * (writes ? 0.5 : 0.1);
+}
+
+/* The products, and the conversions of the weight and of images. Depthwise convolutions without a kernel copy columns
+ * and multiply them group by group. Gradients by the weight of larger kernels are slower than other passes. */
 double bp__onednn_conv_ns(const bp__driver *driver, const bp_problem *problem, const bp__onednn_call *call,
                           int threads) {
     const bp_conv_problem *c = &problem->of.conv;
@@ -163,13 +186,10 @@ double bp__onednn_conv_ns(const bp__driver *driver, const bp_problem *problem, c
     const double taps = (double)c->kernel[0] * (double)c->kernel[1] * (double)c->kernel[2];
     const bool depthwise = c->in_channels == 1 && c->out_channels == 1;
     const double products = products_of(c, call, lanes);
-    const bp__onednn_tensor *source = &call->operand[BP__ONEDNN_SOURCE].tensor;
-    const double images = bp__onednn_elements(source) + bp__onednn_elements(&call->operand[BP__ONEDNN_RESULT].tensor);
-    const bool channels_last = source->stride[1] == 1;
-    const double part = depthwise                                      ? (channels_last ? 0.5 : 0.03)
+    const double part = depthwise ? (call->way == BP__ONEDNN_BY_COLUMNS ? 0.03 : 0.5)
                         : problem->op == BP_OP_CONV_WEIGHT && taps > 1 ? 0.65
                                                                        : 1;
-    const double alone = products / (part * rate) + images * (channels_last ? 0.1 : 0.5) + columns_ns(c, call);
+    const double alone = products / (part * rate) + images_ns(call) + columns_ns(c, call);
     const bool packed = (problem->policy.packed & WEIGHT) != 0;
     return 1000 + alone / threads + (threads > 1 ? TEAM_NS : 0) +
            (packed ? 0 : bp__onednn_elements(&call->operand[BP__ONEDNN_WEIGHT].tensor) * 0.7);

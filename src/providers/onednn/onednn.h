@@ -128,6 +128,8 @@ double bp__onednn_rate(const bp__driver *driver);
 /* Gives both images the strides of one layout, contiguous or channels-last. Returns false if they have no common one.
  */
 bool bp__onednn_is_image(bp__onednn_tensor *x, bp__onednn_tensor *y);
+/* Returns whether a tensor is channels-last, and gives it the strides of that layout. */
+bool bp__onednn_is_last(bp__onednn_tensor *t);
 /* Gives dimensions of size 1 a stride beyond the others. Returns whether all strides are positive, and each one spans
  * the dimensions with smaller ones. */
 bool bp__onednn_is_nested(bp__onednn_tensor *tensor);
@@ -151,7 +153,7 @@ typedef struct bp__onednn_run {
     void *from[BP__ONEDNN_MOST_OPERANDS], *to[BP__ONEDNN_MOST_OPERANDS]; /* of conversions */
 } bp__onednn_run;
 
-/* The conversion of an operand to the layout of the library's choice, or of a gradient back. */
+/* The conversion of an operand to the layout of the library's choice, or of a written one back. */
 typedef struct bp__onednn_conversion {
     const void *own; /* that layout; belongs to the primitive's description; NULL: the caller's */
     void *primitive; /* NULL: both layouts are equal */
@@ -173,6 +175,11 @@ typedef struct bp__onednn_plan {
     bp_rnn_problem layer;            /* of a recurrent layer */
     _Atomic(bp__onednn_run *) spare; /* kept for the next run */
 } bp__onednn_plan;
+
+/* Returns whether a call writes the operand at a place whose layout the library chooses. */
+static inline bool bp__onednn_writes(const bp__onednn_call *call, int place) {
+    return place == (call->kind == BP__ONEDNN_GRADIENT ? BP__ONEDNN_WEIGHT : BP__ONEDNN_RESULT);
+}
 
 bp_status bp__onednn_plan_make(void *driver, const bp_problem *problem, const bp_verdict *verdict, const void *found,
                                bp_prepared **prepared);

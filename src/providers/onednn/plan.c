@@ -1,4 +1,4 @@
-/* plan.c - makes the primitives of a call: the operation, and the conversions of its weights. */
+/* plan.c - makes the primitives of a call: the operation, and the conversions of its operands. */
 #include "providers/onednn/onednn.h"
 
 #include <stdio.h>
@@ -123,13 +123,13 @@ static int make_primitive(bp__onednn_plan *plan) {
     return error;
 }
 
-/* Makes the primitive that converts an operand to the library's layout, or a gradient back. */
+/* Makes the primitive that converts an operand to the library's layout, or a written one back. */
 static int make_conversion(bp__onednn_plan *plan, int place) {
     const bp__onednn_api *api = &plan->api;
     bp__onednn_conversion *made = &plan->conversion[place];
-    const bool gradient = plan->call.kind == BP__ONEDNN_GRADIENT;
+    const bool back = bp__onednn_writes(&plan->call, place);
     const void *theirs = plan->operand[place];
-    const void *from = gradient ? made->own : theirs, *to = gradient ? theirs : made->own;
+    const void *from = back ? made->own : theirs, *to = back ? theirs : made->own;
     void *description = NULL;
     if (!made->own || api->memory_desc_equal(from, to)) {
         return 0;

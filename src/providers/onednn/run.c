@@ -35,7 +35,6 @@ void bp__onednn_free_run(const bp__onednn_plan *plan, bp__onednn_run *run) {
 
 static bp_status new_run(const bp__onednn_plan *plan, bp__onednn_run **made) {
     const bp_host *host = plan->driver->host;
-    const bool gradient = plan->call.kind == BP__ONEDNN_GRADIENT;
     bp__onednn_run *run = host->allocate(sizeof *run);
     if (!run) {
         return host->fail(BP_E_NO_MEMORY, "no memory for a run of the onednn provider");
@@ -47,8 +46,9 @@ static bp_status new_run(const bp__onednn_plan *plan, bp__onednn_run **made) {
         const void *theirs = plan->operand[i];
         error = make_memory(plan, &run->operand[i], c->own ? c->own : theirs);
         if (c->primitive) {
-            error = error ? error : make_memory(plan, &run->from[i], gradient ? c->own : theirs);
-            error = error ? error : make_memory(plan, &run->to[i], gradient ? theirs : c->own);
+            const bool back = bp__onednn_writes(&plan->call, i);
+            error = error ? error : make_memory(plan, &run->from[i], back ? c->own : theirs);
+            error = error ? error : make_memory(plan, &run->to[i], back ? theirs : c->own);
         }
     }
     if (plan->has_scratchpad) {
@@ -136,7 +136,7 @@ static int provide(const bp__onednn_plan *plan, const bp__onednn_run *run, int p
     if (staged) {
         bp__onednn_stage(plan, place, operands, theirs);
     }
-    return c->primitive && plan->call.kind != BP__ONEDNN_GRADIENT ? convert(plan, run, place, theirs, *address) : 0;
+    return c->primitive && !bp__onednn_writes(&plan->call, place) ? convert(plan, run, place, theirs, *address) : 0;
 }
 
 static int run_all(const bp__onednn_plan *plan, bp__onednn_run *run, const bp_operand *operands, const bp_exec *exec) {
@@ -147,9 +147,11 @@ static int run_all(const bp__onednn_plan *plan, bp__onednn_run *run, const bp_op
     }
     char *workspace = bp_operand_address(&exec->workspace);
     error = error ? error : execute(plan, run, address, workspace + plan->scratchpad);
-    if (plan->call.kind == BP__ONEDNN_GRADIENT && plan->conversion[BP__ONEDNN_WEIGHT].primitive) {
-        void *theirs = bp_operand_address(&operands[plan->call.operand[BP__ONEDNN_WEIGHT].index]);
-        error = error ? error : convert(plan, run, BP__ONEDNN_WEIGHT, address[BP__ONEDNN_WEIGHT], theirs);
+    for (int i = 0; i < BP__ONEDNN_MOST_OPERANDS && !error; i++) {
+        if (plan->conversion[i].primitive && bp__onednn_writes(&plan->call, i)) {
+            void *theirs = bp_operand_address(&operands[plan->call.operand[i].index]);
+            error = convert(plan, run, i, address[i], theirs);
+        }
     }
     return error;
 }

@@ -61,6 +61,10 @@ bool bp__onednn_is_image(bp__onednn_tensor *x, bp__onednn_tensor *y) {
     return (has_layout(x, true) && has_layout(y, true)) || (has_layout(x, false) && has_layout(y, false));
 }
 
+bool bp__onednn_is_last(bp__onednn_tensor *t) {
+    return has_layout(t, true);
+}
+
 bool bp__onednn_is_nested(bp__onednn_tensor *t) {
     int64_t span = 1;
     for (int n = 0, last = 0; n < t->ndim; n++) {
