@@ -260,7 +260,7 @@
     X(graph_backend, 129, "graph.backend", ENUM, "auto", "auto|eager", "", 0, "graphs", \
       "How graphs run: auto = planned as a whole, with packed constants and one workspace; eager = node by node, each as its own call.") \
     X(graph_block_bytes, 133, "graph.block_bytes", INT, "0", "0..4611686018427387904", "", 0, "graphs", \
-      "Bytes of the operands of neighbouring functions of single elements that run together, block by block: 0 = half of the second cache. A large number keeps them apart.") \
+      "Bytes of the tensors of a block, in which neighbouring functions of single elements run together: 0 = half of the first cache. A number as large as the tensors keeps the functions apart.") \
     X(quantized_engine, 75, "quantized.engine", ENUM, "none", "none|fbgemm|qnnpack|onednn|x86", "", 0, "quantised operations", \
       "Library for quantised operations; this version has none.")
 

@@ -332,6 +332,13 @@ int64_t bp__graphs_held(void);
 bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, const bp_packed *const *packed,
                             bp_queue *queue, const bp_operand *workspace);
 
+/* Returns whether a plan computes elements one after another: bp_prepared.elements. A provider of an earlier interface
+ * does not have it. */
+static inline bool bp__elements_of(const bp_plan *plan) {
+    const bp_prepared *prepared = plan->prepared;
+    return prepared->struct_size >= offsetof(bp_prepared, join) + sizeof prepared->join && prepared->elements;
+}
+
 /* Scalars of a bp_exec without factors. */
 extern const bp_scalar bp__plain_scalars[2];
 

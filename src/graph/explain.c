@@ -1,6 +1,7 @@
 /* explain.c - explains the plan of a graph as text and JSON: its parts, the libraries that run them, and the choice for
  * each. */
 #include "graph/plan.h"
+#include "graph/region.h"
 
 #include "base/uncancelled.h"
 
@@ -56,6 +57,20 @@ static const char *label_of(const bp__program *program, int index) {
     return node >= 0 ? plan->lowered.graph->nodes[node].label : NULL;
 }
 
+/* Adds the nodes of a region: their numbers, calls and fields. */
+static void add_nodes(bp__text *text, const bp__program *program, int index) {
+    const bp__graph_plan *plan = program->owner;
+    const bp__region *region = plan->titles[index].region;
+    for (int s = region ? region->first : 0; region && s < region->end; s++) {
+        const int number = plan->lowered.steps[s].node;
+        const bp__node *node = &plan->lowered.graph->nodes[number];
+        const char *label = node->label;
+        bp__text_addf(text, "         node %d (%s", number, node->call->info.name);
+        bp__fields_write(node, text);
+        bp__text_addf(text, ")%s%s%s\n", label ? " [" : "", label ? label : "", label ? "]" : "");
+    }
+}
+
 static void add_part(bp__text *text, const bp__program *program, int index) {
     const bp__part *part = &program->parts[index];
     const char *label = label_of(program, index);
@@ -72,6 +87,7 @@ static void add_part(bp__text *text, const bp__program *program, int index) {
         bp__text_add(text, " a call without a plan of its own");
     }
     bp__text_addf(text, "%s%s%s\n", label ? " [" : "", label ? label : "", label ? "]" : "");
+    add_nodes(text, program, index);
 }
 
 static void add_text(bp__text *text, const void *context) {
@@ -89,6 +105,17 @@ static void add_text(bp__text *text, const void *context) {
     }
 }
 
+/* Adds the numbers of a region's nodes. */
+static void add_json_nodes(bp__json *json, const bp__graph_plan *plan, const bp__region *region) {
+    if (region) {
+        bp__json_open(json, "nodes", '[');
+        for (int s = region->first; s < region->end; s++) {
+            bp__json_int(json, NULL, plan->lowered.steps[s].node);
+        }
+        bp__json_close(json, ']');
+    }
+}
+
 static void add_json_part(bp__json *json, const bp__program *program, int index) {
     const bp__part *part = &program->parts[index];
     const bp__graph_plan *plan = program->owner;
@@ -100,6 +127,7 @@ static void add_json_part(bp__json *json, const bp__program *program, int index)
     if (label_of(program, index)) {
         bp__json_text(json, "label", label_of(program, index));
     }
+    add_json_nodes(json, plan, plan->titles[index].region);
     bp__json_text(json, "library", part->plan ? bp__candidate_id(part->plan->candidate) : NULL);
     bp__json_text(json, "algorithm", part->plan ? part->plan->verdict.algorithm : NULL);
     bp__json_int(json, "runs", part->runs);
@@ -126,33 +154,63 @@ static void add_json(bp__json *json, const void *context) {
     bp__json_close(json, ']');
 }
 
-/* Parts whose plans are composed themselves, and calls without plans, have no explanation of their own. */
+/* The plans that have an explanation of their own, and what they are called. */
+typedef struct explained {
+    const bp_plan **plans;
+    const char **titles;
+    int count;
+} explained;
+
+static void add_plan(explained *e, const bp_plan *plan, const char *title) {
+    e->plans[e->count] = plan;
+    e->titles[e->count++] = title;
+}
+
+/* Parts whose plans are composed themselves, and calls without plans, have no explanation of their own. In regions each
+ * function has one. */
+static void add_plans(explained *e, const bp__program *program, int index) {
+    const bp_plan *plan = program->parts[index].plan;
+    const char *title = program->title(program->owner, index);
+    const bp__region_call *region = bp__region_of(plan);
+    for (int i = 0; region && i < region->plan_count; i++) {
+        add_plan(e, region->plan[i], title);
+    }
+    if (plan && !plan->composed) {
+        add_plan(e, plan, title);
+    }
+}
+
+static size_t count_plans(const bp__program *program) {
+    size_t count = 1;
+    for (int i = 0; i < program->count; i++) {
+        const bp__region_call *region = bp__region_of(program->parts[i].plan);
+        count += region ? (size_t)region->plan_count : 1;
+    }
+    return count;
+}
+
 static bp_status explain_plan(bp_explanation **explanation, const bp_plan *plan) {
     const bp__program *program = bp__program_of(plan);
-    const size_t size = ((size_t)program->count + 1) * (sizeof(bp_plan *) + sizeof(char *));
-    const bp_plan **plans = bp__alloc(size);
-    if (!plans) {
+    const size_t most = count_plans(program), size = most * (sizeof(bp_plan *) + sizeof(char *));
+    explained e = {.plans = bp__alloc(size)};
+    if (!e.plans) {
         return bp__fail_memory(size, "an explanation");
     }
-    const char **titles = (const char **)(plans + program->count);
-    int count = 0;
+    e.titles = (const char **)(e.plans + most);
     for (int i = 0; i < program->count; i++) {
-        if (program->parts[i].plan && !program->parts[i].plan->composed) {
-            plans[count] = program->parts[i].plan;
-            titles[count++] = program->title(program->owner, i);
-        }
+        add_plans(&e, program, i);
     }
     const bp__whole whole = {.operation = bp_op_name(BP_OP_GRAPH),
                              .problem = plan->text,
                              .decision = plan->reason,
-                             .parts = plans,
-                             .part_titles = titles,
-                             .part_count = count,
+                             .parts = e.plans,
+                             .part_titles = e.titles,
+                             .part_count = e.count,
                              .add_text = add_text,
                              .add_json = add_json,
                              .context = program};
     bp_status status = bp__explain_whole(explanation, &whole);
-    bp__free(plans);
+    bp__free(e.plans);
     return status;
 }
 

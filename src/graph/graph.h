@@ -231,20 +231,15 @@ typedef struct bp__waiting {
     int next; /* the first operand that was not looked at */
 } bp__waiting;
 
-/* Neighbouring steps that run block by block (blocks.c). */
-typedef struct bp__blocks {
-    int first, end;      /* steps */
-    int axis;            /* of the results, along which they are cut; -1: all dimensions as one */
-    int64_t size;        /* of a block along the axis, in elements of the axis, or of the whole */
-    int64_t count, rest; /* whole blocks, and the elements of the axis behind them */
-    int threads;
-} bp__blocks;
+/* Neighbouring steps that run together, block by block (region.h). */
+typedef struct bp__region {
+    int first, end;
+} bp__region;
 
 typedef struct bp__lowered {
     const bp_graph *graph;
-    bp__blocks *blocks;
-    int blocks_count;
-    bool *inner;        /* of each value: it is in memory for one block; NULL: no step is cut */
+    bp__region *regions;
+    int region_count;
     bp_value *same;     /* of each value: an equal one, mostly itself */
     char **folded;      /* of each value: its elements, if it was computed before; else NULL */
     bool *live;         /* of each value: something needs it */
@@ -280,19 +275,9 @@ bool bp__lower_view(bp__lowered *lowered, bp_value value);
 
 /* Chains the blocks of the workspace that end with each step. */
 void bp__lower_chain(bp__lowered *lowered);
-/* Finds the steps that run block by block, on at most `threads` threads; bp__free() frees `blocks`. Errors:
- * BP_E_NO_MEMORY. (blocks.c) */
-bp_status bp__lower_blocks(bp__lowered *lowered, int threads);
-
-/* A value in a block: its tensor, without its address, and how its place moves. */
-typedef struct bp__block_operand {
-    DLTensor tensor;
-    int64_t shape[BP_MAX_NDIM], strides[1];
-    int64_t advance; /* bytes, from block to block */
-} bp__block_operand;
-/* Describes a value in blocks of `size`: the size of whole ones, or the rest. */
-void bp__block_operand_of(const bp__lowered *lowered, const bp__blocks *blocks, bp_value value, int64_t size,
-                          bp__block_operand *operand);
+/* Finds the steps that run together; bp__free() frees `regions`. plans[i] is the plan of step i, NULL if it joins no
+ * other one. Errors: BP_E_NO_MEMORY. (regions.c) */
+bp_status bp__lower_regions(bp__lowered *lowered, bp_plan *const *plans);
 
 /* Returns the tensor of a value, without its address. */
 DLTensor bp__located_tensor(const bp__lowered *lowered, bp_value value);

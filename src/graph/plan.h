@@ -19,7 +19,8 @@ typedef struct bp__work {
 
 /* What a part is called in messages and explanations. */
 typedef struct bp__title {
-    int node; /* -1: a copy */
+    int node;                 /* -1: a copy, or a region */
+    const bp__region *region; /* NULL: none */
     char text[96];
 } bp__title;
 

@@ -158,39 +158,40 @@ static void test_blocks(void **state) {
 
 #define HEAD "graph 1\ninput x f32 [4, 4]\n"
 
-/* Returns the number of parts; negative if one of them is a copy. */
-static int count_parts(const char *text) {
+/* Returns the number of steps; negative if one of them is a copy. */
+static int count_steps(const char *text) {
     bp_graph *graph = parse(text);
     bp_plan *plan = plan_graph(graph);
-    int count = bp__program_of(plan)->count;
-    for (int i = 0; i < bp__program_of(plan)->count && count > 0; i++) {
-        count = owner_of(plan)->titles[i].node < 0 ? -count : count;
+    const bp__lowered *l = &owner_of(plan)->lowered;
+    int count = l->step_count;
+    for (int i = 0; i < l->step_count && count > 0; i++) {
+        count = l->steps[i].node < 0 ? -count : count;
     }
     bp_plan_release(plan);
     bp_graph_release(graph);
     return count;
 }
 
-/* Dead, equal and constant nodes are no parts; nodes with other fields or operands are. */
-static void test_parts(void **state) {
+/* Dead, equal and constant nodes are no steps; nodes with other fields or operands are. */
+static void test_steps(void **state) {
     (void)state;
-    assert_int_equal(count_parts(HEAD "a = unary(x, kind=exp)\nb = unary(x, kind=exp)\nc = binary(a, b, kind=add)\n"
+    assert_int_equal(count_steps(HEAD "a = unary(x, kind=exp)\nb = unary(x, kind=exp)\nc = binary(a, b, kind=add)\n"
                                       "d = unary(x, kind=tanh)\noutput y = c\n"),
                      2);
-    assert_int_equal(count_parts(HEAD "a = unary(x, kind=exp)\nb = unary(x, kind=tanh)\nc = binary(a, b, kind=add)\n"
+    assert_int_equal(count_steps(HEAD "a = unary(x, kind=exp)\nb = unary(x, kind=tanh)\nc = binary(a, b, kind=add)\n"
                                       "output y = c\n"),
                      3);
-    assert_int_equal(count_parts(HEAD "p = permute(x, [1, 0])\nq = permute(x, [1, 0])\na = unary(p, kind=exp)\n"
+    assert_int_equal(count_steps(HEAD "p = permute(x, [1, 0])\nq = permute(x, [1, 0])\na = unary(p, kind=exp)\n"
                                       "b = unary(q, kind=exp)\nc = binary(a, b, kind=add)\noutput y = c\n"),
                      2);
-    assert_int_equal(count_parts(HEAD "constant k f32 [4] = [1, 2, 3, 4]\ne = unary(k, kind=exp)\n"
+    assert_int_equal(count_steps(HEAD "constant k f32 [4] = [1, 2, 3, 4]\ne = unary(k, kind=exp)\n"
                                       "v = reshape(e, [4, 1])\nf = unary(v, kind=sqrt)\nc = binary(x, f, kind=add)\n"
                                       "output y = c\n"),
                      1);
-    assert_int_equal(count_parts(HEAD "a = unary(x, kind=exp)\nb = unary(x, kind=exp)\noutput y = a\noutput z = b\n"),
+    assert_int_equal(count_steps(HEAD "a = unary(x, kind=exp)\nb = unary(x, kind=exp)\noutput y = a\noutput z = b\n"),
                      2);
-    assert_int_equal(count_parts(HEAD "output y = x\n"), -1);
-    assert_int_equal(count_parts("graph 1\ninput x f32 [0, 4]\na = unary(x, kind=exp)\noutput y = a\n"), 0);
+    assert_int_equal(count_steps(HEAD "output y = x\n"), -1);
+    assert_int_equal(count_steps("graph 1\ninput x f32 [0, 4]\na = unary(x, kind=exp)\noutput y = a\n"), 0);
 }
 
 /* A constant weight is packed, and the result is the call's. */
@@ -488,7 +489,7 @@ static void test_explanation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),  cmocka_unit_test(test_blocks),       cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_random),  cmocka_unit_test(test_blocks),       cmocka_unit_test(test_steps),
         cmocka_unit_test(test_packed),  cmocka_unit_test(test_kept),         cmocka_unit_test(test_forgotten),
         cmocka_unit_test(test_changed), cmocka_unit_test(test_failing_node), cmocka_unit_test(test_threads),
         cmocka_unit_test(test_forks),   cmocka_unit_test(test_explanation),
