@@ -342,6 +342,8 @@ static inline bool bp__elements_of(const bp_plan *plan) {
 /* Scalars of a bp_exec without factors. */
 extern const bp_scalar bp__plain_scalars[2];
 
+/* Runs a plan in a thread that cannot be cancelled. */
+bp_status bp__plan_run_uncancelled(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
 /* Runs a plan with a workspace that Backplane provides, or one that is guarded. */
 bp_status bp__plan_run_with_care(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
 static inline bp_status bp__plan_run(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {

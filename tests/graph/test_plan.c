@@ -279,10 +279,12 @@ static void test_forgotten(void **state) {
 }
 
 static atomic_bool sets;
+static atomic_int allocations;
 
 /* An allocation at which a setting changes, as if another thread did it. */
 static void *set_and_allocate(void *user, size_t size) {
     (void)user;
+    allocations++;
     if (atomic_exchange(&sets, false)) {
         assert_int_equal(bp_set("deterministic", "run"), BP_OK);
     }
@@ -338,6 +340,62 @@ static void test_changed(void **state) {
     bp_graph_release(graph);
     assert_int_equal(bp_reset(), BP_OK);
     assert_int_equal(bp_set_allocator(NULL), BP_OK);
+}
+
+/* A run that finds its plan takes no lock, and allocates nothing. */
+static void test_warm(void **state) {
+    (void)state;
+    static const bp_allocator counting = {set_and_allocate, set_and_reallocate, release_block, NULL};
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_set_allocator(&counting), BP_OK);
+    bp_graph *graph = parse(HEAD "a = unary(x, kind=exp)\nb = binary(a, x)\nc = unary(b, kind=abs)\noutput y = c\n");
+    random_source random = {1};
+    tensors in, out;
+    make_tensors(&in, graph, false, false, &random);
+    make_tensors(&out, graph, true, false, &random);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(bp_graph_run(NULL, graph, (const DLTensor *const *)in.list, out.list), BP_OK);
+    }
+    atomic_store(&allocations, 0);
+    alarm(60); /* a run that waits for the lock never ends */
+    pthread_mutex_lock(&bp__cache_mutex);
+    assert_int_equal(bp_graph_run(NULL, graph, (const DLTensor *const *)in.list, out.list), BP_OK);
+    pthread_mutex_unlock(&bp__cache_mutex);
+    alarm(0);
+    assert_int_equal(allocations, 0);
+    free_tensors(&in);
+    free_tensors(&out);
+    bp_graph_release(graph);
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_set_allocator(NULL), BP_OK);
+}
+
+/* A plan that is taken out of the list while a run reads it is freed after that run. */
+static void test_forgotten_in_use(void **state) {
+    (void)state;
+    bp_graph *graph = parse(HEAD "a = unary(x, kind=exp)\noutput y = a\n");
+    random_source random = {1};
+    tensors in, out;
+    bp_plan *plan, *next;
+    bool fresh;
+    make_tensors(&in, graph, false, false, &random);
+    make_tensors(&out, graph, true, false, &random);
+    bp_plan_release(plan_graph(graph));
+    const DLTensor *const *from = (const DLTensor *const *)in.list, *const *to = (const DLTensor *const *)out.list;
+    assert_int_equal(bp__graph_plans_enter(&plan, graph, from, to, false, &fresh), BP_OK);
+    assert_false(fresh);
+    const int64_t blocks = bp__live_blocks();
+    bp__graph_plans_forget(graph, plan);
+    assert_int_equal(bp__live_blocks(), blocks);
+    assert_int_equal(plan->references, 1);
+    bp__graph_plans_leave(graph);
+    assert_true(bp__live_blocks() < blocks);
+    assert_int_equal(bp__graph_plans_enter(&next, graph, from, to, false, &fresh), BP_OK);
+    assert_true(fresh);
+    bp__plan_release(next);
+    free_tensors(&in);
+    free_tensors(&out);
+    bp_graph_release(graph);
 }
 
 /* ---- Messages ---- */
@@ -489,10 +547,19 @@ static void test_explanation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),  cmocka_unit_test(test_blocks),       cmocka_unit_test(test_steps),
-        cmocka_unit_test(test_packed),  cmocka_unit_test(test_kept),         cmocka_unit_test(test_forgotten),
-        cmocka_unit_test(test_changed), cmocka_unit_test(test_failing_node), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_forks),   cmocka_unit_test(test_explanation),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_forgotten),
+        cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_failing_node),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_forks),
+        cmocka_unit_test(test_explanation),
+        cmocka_unit_test(test_warm),
+        cmocka_unit_test(test_forgotten_in_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
