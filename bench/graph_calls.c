@@ -3,7 +3,7 @@
  *     graph_calls [elements]      default: 16
  *
  * Chains of functions of one f32 tensor on one thread: as one region, and as parts. `run` is bp_graph_run(), `plan` is
- * bp_execute() of a held plan. The time of a further function is the difference of two chains.
+ * bp_execute() of a plan. The time of a further function is the difference of two chains.
  */
 #include "backplane.h"
 #include "timing.h"

@@ -285,7 +285,7 @@ class Xnnpack(Settings):
     def enabled(self) -> bool: ...
 
 class Graph(Settings):
-    backend: Literal["auto", "eager"]
+    backend: str
     block_bytes: int
 
 class Quantized(Settings):
@@ -458,7 +458,7 @@ Named = TypedDict(
         "mha.fastpath": bool,
         "miopen.immediate": bool,
         "nnpack.enabled": bool,
-        "graph.backend": Literal["auto", "eager"],
+        "graph.backend": str,
         "graph.block_bytes": int,
         "quantized.engine": Literal["none", "fbgemm", "qnnpack", "onednn", "x86"],
     },
@@ -596,6 +596,6 @@ class Keywords(TypedDict, total=False):
     mha__fastpath: bool
     miopen__immediate: bool
     nnpack__enabled: bool
-    graph__backend: Literal["auto", "eager"]
+    graph__backend: str
     graph__block_bytes: int
     quantized__engine: Literal["none", "fbgemm", "qnnpack", "onednn", "x86"]

@@ -326,6 +326,9 @@ int64_t bp__plans_held(void);     /* number of references that the program owns 
 /* Counts graphs that the program owns. */
 void bp__graph_handed_out(int count);
 int64_t bp__graphs_held(void);
+/* Counts backends of graphs that were added and not released. */
+void bp__graph_backend_handed_out(int count);
+int64_t bp__graph_backends_held(void);
 
 /* Runs a part of a composed plan on the whole plan's queue (NULL: the host), with its share of the workspace, and with
  * packed operands (NULL: there are none). Logs and traces the part if requested. */

@@ -57,6 +57,33 @@ static const char *label_of(const bp__program *program, int index) {
     return node >= 0 ? plan->lowered.graph->nodes[node].label : NULL;
 }
 
+static const bp__region *plan_region(const bp__program *program, int index) {
+    return ((const bp__graph_plan *)program->owner)->titles[index].region;
+}
+
+/* Returns the library that runs a part, "program" for a backend of the program; NULL if the part has no plan. */
+static const char *library_of(const bp__program *program, int index) {
+    const bp_plan *plan = program->parts[index].plan;
+    return !plan                                                 ? NULL
+           : plan_region(program, index) && !bp__region_of(plan) ? "program"
+                                                                 : bp__candidate_id(plan->candidate);
+}
+
+/* Adds what the other backends say, if the program has some. */
+static void add_offers(bp__text *text, const bp__region *region) {
+    char time[32];
+    for (int i = 0; region && region->offer_count > 1 && i < region->offer_count; i++) {
+        const bp__region_offer *o = &region->offers[i];
+        const bool costs = o->accepted;
+        bp__text_addf(text, "       %s backend %s: %s%s%s%s\n", o->chosen ? "*" : " ", o->name,
+                      costs ? "estimated " : "refuses",
+                      costs          ? bp__duration(o->offer.cost_ns, time, sizeof time)
+                      : o->reason[0] ? ": "
+                                     : "",
+                      costs ? "" : o->reason, costs && o->rank < BP__BACKEND_UNNAMED ? ", preferred" : "");
+    }
+}
+
 /* Adds the nodes of a region: their numbers, calls and fields. */
 static void add_nodes(bp__text *text, const bp__program *program, int index) {
     const bp__graph_plan *plan = program->owner;
@@ -77,9 +104,9 @@ static void add_part(bp__text *text, const bp__program *program, int index) {
     char time[32];
     bp__text_addf(text, "  %3d  %-28s", index + 1, program->title(program->owner, index));
     if (part->plan) {
-        bp__text_addf(text, " %-12s %-22s about %-10s %s%s", bp__candidate_id(part->plan->candidate),
-                      part->plan->verdict.algorithm, bp__duration(part->plan->verdict.cost_ns, time, sizeof time),
-                      part->plan->text, part->packed ? ", packed" : "");
+        bp__text_addf(text, " %-12s %-22s about %-10s %s%s", library_of(program, index), part->plan->verdict.algorithm,
+                      bp__duration(part->plan->verdict.cost_ns, time, sizeof time), part->plan->text,
+                      part->packed ? ", packed" : "");
         if (part->runs > 1) {
             bp__text_addf(text, ", %" PRId64 " times", part->runs);
         }
@@ -87,6 +114,7 @@ static void add_part(bp__text *text, const bp__program *program, int index) {
         bp__text_add(text, " a call without a plan of its own");
     }
     bp__text_addf(text, "%s%s%s\n", label ? " [" : "", label ? label : "", label ? "]" : "");
+    add_offers(text, plan_region(program, index));
     add_nodes(text, program, index);
 }
 
@@ -105,7 +133,22 @@ static void add_text(bp__text *text, const void *context) {
     }
 }
 
-/* Adds the numbers of a region's nodes. */
+static void add_json_offers(bp__json *json, const bp__region *region) {
+    bp__json_open(json, "backends", '[');
+    for (int i = 0; i < region->offer_count; i++) {
+        const bp__region_offer *o = &region->offers[i];
+        bp__json_open(json, NULL, '{');
+        bp__json_text(json, "name", o->name);
+        bp__json_bool(json, "chosen", o->chosen);
+        bp__json_bool(json, "accepted", o->accepted);
+        bp__json_text(json, "reason", o->reason);
+        bp__json_number(json, "cost_ns", o->offer.cost_ns);
+        bp__json_close(json, '}');
+    }
+    bp__json_close(json, ']');
+}
+
+/* Adds the numbers of a region's nodes, and what the backends say. */
 static void add_json_nodes(bp__json *json, const bp__graph_plan *plan, const bp__region *region) {
     if (region) {
         bp__json_open(json, "nodes", '[');
@@ -113,6 +156,7 @@ static void add_json_nodes(bp__json *json, const bp__graph_plan *plan, const bp_
             bp__json_int(json, NULL, plan->lowered.steps[s].node);
         }
         bp__json_close(json, ']');
+        add_json_offers(json, region);
     }
 }
 
@@ -128,7 +172,7 @@ static void add_json_part(bp__json *json, const bp__program *program, int index)
         bp__json_text(json, "label", label_of(program, index));
     }
     add_json_nodes(json, plan, plan->titles[index].region);
-    bp__json_text(json, "library", part->plan ? bp__candidate_id(part->plan->candidate) : NULL);
+    bp__json_text(json, "library", library_of(program, index));
     bp__json_text(json, "algorithm", part->plan ? part->plan->verdict.algorithm : NULL);
     bp__json_int(json, "runs", part->runs);
     bp__json_bool(json, "packed", part->packed != NULL);

@@ -178,6 +178,10 @@ bp_status bp__field_read(bp__making *making, bp__reader *reader, const char *nam
 void bp__fields_free(const bp__node *node);
 /* Writes the fields that have no usual value, as bp__field_read() takes them, each after ", ". */
 void bp__fields_write(const bp__node *node, bp__text *text);
+/* Writes the word of the node's first field that has words, such as "add"; "" if there is none, or no memory. */
+void bp__node_function(const bp__node *node, char *word, size_t size);
+/* Writes the values of the first fields that are a number or absent; NaN for one that is absent. */
+void bp__node_numbers(const bp__node *node, int count, double *numbers);
 
 /* ---- Nodes (node.c) ---- */
 
@@ -234,6 +238,9 @@ typedef struct bp__waiting {
 /* Neighbouring steps that run together, block by block (region.h). */
 typedef struct bp__region {
     int first, end;
+    bp_plan *plan;                   /* until a part has it */
+    struct bp__region_offer *offers; /* of all backends */
+    int offer_count;
 } bp__region;
 
 typedef struct bp__lowered {
@@ -278,6 +285,8 @@ void bp__lower_chain(bp__lowered *lowered);
 /* Finds the steps that run together; bp__free() frees `regions`. plans[i] is the plan of step i, NULL if it joins no
  * other one. Errors: BP_E_NO_MEMORY. (regions.c) */
 bp_status bp__lower_regions(bp__lowered *lowered, bp_plan *const *plans);
+/* Places the values of the regions: what only a region reads needs no memory of the whole. */
+void bp__lower_place_regions(bp__lowered *lowered);
 
 /* Returns the tensor of a value, without its address. */
 DLTensor bp__located_tensor(const bp__lowered *lowered, bp_value value);

@@ -59,6 +59,9 @@ bp_status bp__lower_begin(bp__lowered *l, const bp_graph *graph) {
 }
 
 void bp__lower_free(const bp__lowered *l) {
+    for (int i = 0; i < l->region_count; i++) {
+        bp__free(l->regions[i].offers);
+    }
     bp__free(l->regions);
     bp__free(l->memory);
 }

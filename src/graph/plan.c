@@ -255,6 +255,22 @@ static bp_status plan_functions(making *m) {
     return BP_OK;
 }
 
+/* Makes the plans of the regions, and drops those that no backend runs. */
+static bp_status plan_regions(making *m) {
+    bp__lowered *l = &m->plan->lowered;
+    const int found = l->region_count;
+    l->region_count = 0;
+    for (int i = 0; i < found; i++) {
+        bp__region region = l->regions[i];
+        BP__TRY(bp__region_plan(l, &region, m->plans));
+        if (region.plan) {
+            l->regions[l->region_count++] = region;
+        }
+    }
+    bp__lower_place_regions(l);
+    return BP_OK;
+}
+
 /* Finds regions among the functions whose plans can compute elements in blocks. */
 static bp_status find_regions(making *m) {
     bp__lowered *l = &m->plan->lowered;
@@ -268,17 +284,17 @@ static bp_status find_regions(making *m) {
     }
     bp_status status = bp__lower_regions(l, joining);
     bp__free(joining);
-    return status;
+    return status == BP_OK ? plan_regions(m) : status;
 }
 
-static bp_status add_region(making *m, const bp__region *region) {
+static bp_status add_region(making *m, bp__region *region) {
     const bp__lowered *l = &m->plan->lowered;
     bp__part *part = &m->parts[m->count];
     bp__title *title = &m->plan->titles[m->count];
     bp_value list[BP__REGION_OPERANDS];
     int inputs;
-    *part = (bp__part){.place = &m->places[m->place_count], .runs = 1};
-    BP__TRY(bp__region_plan(&part->plan, l, region, m->plans));
+    *part = (bp__part){.place = &m->places[m->place_count], .runs = 1, .plan = region->plan};
+    region->plan = NULL;
     m->count++;
     *title = (bp__title){.node = -1, .region = region};
     bp__format(title->text, sizeof title->text, "%d nodes together", region->end - region->first);
@@ -346,7 +362,7 @@ static size_t count_all_places(const bp__lowered *l) {
 static bp_status add_steps(making *m) {
     bp__lowered *l = &m->plan->lowered;
     const size_t steps = (size_t)l->step_count + 1, places = count_all_places(l) + 1;
-    const bp__region *region = l->regions, *end = region ? region + l->region_count : NULL;
+    bp__region *region = l->regions, *end = region ? region + l->region_count : NULL;
     m->plan->titles = bp__alloc_zero(steps, sizeof *m->plan->titles);
     m->parts = bp__alloc_zero(steps, sizeof *m->parts);
     m->places = bp__alloc_zero(places, sizeof *m->places);
@@ -369,6 +385,7 @@ static bp_status add_steps(making *m) {
 
 static bp_status lower_graph(making *m) {
     bp__lowered *l = &m->plan->lowered;
+    BP__TRY(bp__backends_check());
     bp__lower_mark(l);
     BP__TRY(bp__lower_join(l));
     BP__TRY(bp__lower_fold(l));
@@ -416,10 +433,14 @@ static bp_status compose(bp_plan **plan, const making *m, bp__program *program, 
     return status;
 }
 
-/* Releases the plans that no part has. Regions have references of their own. */
+/* Releases the plans that no part has. The plans of regions have references of their own. */
 static void release_plans(making *m) {
     for (int i = 0; m->plans && i < m->plan->lowered.step_count; i++) {
         bp__plan_release(m->plans[i]);
+    }
+    for (int i = 0; i < m->plan->lowered.region_count; i++) {
+        bp__plan_release(m->plan->lowered.regions[i].plan);
+        m->plan->lowered.regions[i].plan = NULL;
     }
     bp__free(m->plans);
     m->plans = NULL;

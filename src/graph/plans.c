@@ -6,6 +6,7 @@
  * freed when there is no reader. In a child of fork the readers of other threads stay counted, so that it may be freed
  * with the graph only. */
 #include "graph/plan.h"
+#include "graph/region.h"
 
 #include "dispatch/thread_cache.h"
 #include "tensor/internal.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 
 enum { MOST_PLANS = 64, NEAR_WORDS = 160, TENSOR_WORDS = 2 + 2 * BP_MAX_NDIM };
-enum { POLICY, EPOCH, BLOCK_BYTES, TENSORS }; /* words of a key */
+enum { POLICY, EPOCH, BACKEND, BLOCK_BYTES, TENSORS }; /* words of a key */
 
 typedef struct kept {
     bp_plan *plan;
@@ -66,6 +67,11 @@ typedef struct key {
     uint64_t settings; /* their epoch when the key was made */
 } key;
 
+/* Returns a number that changes when older plans become invalid, also because the list of backends has changed. */
+static uint64_t epoch_now(void) {
+    return bp__plan_epoch() + bp__backends_epoch();
+}
+
 static bool add_tensors(uint64_t **at, const uint64_t *end, int count, const DLTensor *const *tensors) {
     for (int i = 0; i < count && *at; i++) {
         *at = tensors[i] ? bp__key_tensor(*at, end, tensors[i]) : NULL;
@@ -77,7 +83,8 @@ static bool fill_key(key *k, uint64_t *words, size_t size, const bp_graph *graph
                      const DLTensor *const *outputs) {
     uint64_t *at = words + TENSORS;
     words[POLICY] = bp__thread.policy;
-    words[EPOCH] = bp__plan_epoch();
+    words[EPOCH] = epoch_now();
+    words[BACKEND] = bp__setting(BP_SET_graph_backend); /* equal texts are one */
     words[BLOCK_BYTES] = (uint64_t)bp__setting_int(BP_SET_graph_block_bytes);
     const bool fits = add_tensors(&at, words + size, graph->input_count, inputs) &&
                       add_tensors(&at, words + size, graph->output_count, outputs);
@@ -115,7 +122,7 @@ static bool has_key(const kept *entry, const key *k) {
  * Otherwise a plan that was made meanwhile may not be what the key says. */
 static bool is_current(const key *k) {
     return k->count > 0 && k->settings == bp__settings_epoch() && k->words[POLICY] == bp__thread.policy &&
-           k->words[EPOCH] == bp__plan_epoch();
+           k->words[EPOCH] == epoch_now();
 }
 
 /* ---- Lists ---- */

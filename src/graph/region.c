@@ -207,15 +207,19 @@ static void assign_slots(making *m) {
 
 /* ---- Elements ---- */
 
-static void describe_operand(const bp__lowered *l, const bp__graph_value *result, bp_value value,
-                             bp__tile_operand *operand) {
+void bp__region_strides(const bp__lowered *l, const bp__graph_value *result, bp_value value, int64_t *strides) {
     const bp__graph_value *v = &l->graph->values[value];
     const int added = result->ndim - v->ndim;
-    operand->dtype = v->dtype;
-    operand->item = (int64_t)bp_dtype_size(v->dtype);
     for (int d = 0; d < result->ndim; d++) {
-        operand->stride[d] = d < added || v->shape[d - added] == 1 ? 0 : l->at[value].strides[d - added];
+        strides[d] = d < added || v->shape[d - added] == 1 ? 0 : l->at[value].strides[d - added];
     }
+}
+
+static void describe_operand(const making *m, const bp__graph_value *result, bp_value value,
+                             bp__tile_operand *operand) {
+    operand->dtype = m->l->graph->values[value].dtype;
+    operand->item = (int64_t)bp_dtype_size(operand->dtype);
+    bp__region_strides(m->l, result, value, operand->stride);
 }
 
 /* Returns the bytes of a block's tensors. They stay in the first cache, with space for what the next block loads. */
@@ -229,7 +233,7 @@ static void cut_elements(making *m) {
     const bp__graph_value *result = &m->l->graph->values[m->list[t->operands - 1]];
     int64_t bytes = 0;
     for (int i = 0; i < t->operands; i++) {
-        describe_operand(m->l, result, m->list[i], &t->operand[i]);
+        describe_operand(m, result, m->list[i], &t->operand[i]);
         bytes += t->operand[i].item;
     }
     for (int slot = 0; slot < m->r->slot_count; slot++) {
@@ -305,7 +309,44 @@ static bp_status fill(making *m, bp_plan *const *plans) {
     return BP_OK;
 }
 
-static bp_status compose(bp_plan **plan, bp__region_call *r) {
+static bp_status make(making *m, bp_plan *const *plans) {
+    bp__region_call *r = m->r;
+    r->base = (bp_prepared){.struct_size = sizeof r->base, .enqueue = bp__region_run, .destroy = destroy};
+    r->tiles.operands = bp__region_operands(m->l, m->region, m->list, &r->inputs);
+    BP__TRY(fill(m, plans));
+    r->cost_ns = estimate(r, r->plan[0]->problem.policy.threads);
+    r->base.workspace = (size_t)(r->thread_bytes * r->threads);
+    return BP_OK;
+}
+
+bp_status bp__region_blocks(bp__region_call **made, const bp__lowered *l, const bp__region *region,
+                            bp_plan *const *plans, double *cost_ns) {
+    making *m = bp__alloc_zero(1, sizeof *m); /* large: not on the stack */
+    bp__region_call *r = bp__alloc_zero(1, sizeof *r);
+    bp_status status = BP_E_NO_MEMORY;
+    if (m && r) {
+        *m = (making){.l = l, .region = region, .r = r};
+        status = make(m, plans);
+        *cost_ns = r->cost_ns;
+    } else {
+        bp__fail_memory(sizeof *m + sizeof *r, "the plan of a graph");
+    }
+    if (status != BP_OK) {
+        bp__region_blocks_free(r);
+        r = NULL;
+    }
+    bp__free(m);
+    *made = r;
+    return status;
+}
+
+void bp__region_blocks_free(bp__region_call *r) {
+    if (r) {
+        destroy(&r->base);
+    }
+}
+
+bp_status bp__region_blocks_plan(bp_plan **plan, bp__region_call *r) {
     static const bp__address_source none = {0}; /* the whole plan's were checked */
     const bp_plan *first = r->plan[0];
     bp__composition c = {.op = BP_OP_GRAPH,
@@ -315,45 +356,22 @@ static bp_status compose(bp_plan **plan, bp__region_call *r) {
                          .operands = r->tiles.operands,
                          .addresses = &none,
                          .properties = first->verdict.properties,
+                         .threads = r->threads,
+                         .cost_ns = r->cost_ns,
                          .algorithm = "blocks",
                          .reason = first->reason};
     for (int i = 1; i < r->plan_count; i++) {
         c.properties &= r->plan[i]->verdict.properties;
     }
-    c.cost_ns = estimate(r, first->problem.policy.threads);
-    c.threads = r->threads;
-    r->base.workspace = (size_t)(r->thread_bytes * r->threads);
     bp__text words = {0};
     bp__text_addf(&words, "%d functions in %" PRId64 " blocks of %" PRId64 " elements", r->plan_count, r->tiles.count,
                   r->tiles.rows * r->tiles.columns);
     c.text = bp__text_get(&words);
     bp_status status = bp__plan_compose(plan, &r->base, &c);
     bp__text_free(&words);
-    return status;
-}
-
-static bp_status make(making *m, bp_plan **plan, const bp__lowered *l, const bp__region *region,
-                      bp_plan *const *plans) {
-    bp__region_call *r = bp__alloc_zero(1, sizeof *r);
-    if (!r) {
-        return bp__fail_memory(sizeof *r, "the plan of a graph");
-    }
-    *m = (making){.l = l, .region = region, .r = r};
-    r->base = (bp_prepared){.struct_size = sizeof r->base, .enqueue = bp__region_run, .destroy = destroy};
-    r->tiles.operands = bp__region_operands(l, region, m->list, &r->inputs);
-    bp_status status = fill(m, plans);
-    status = status == BP_OK ? compose(plan, r) : status;
     if (status != BP_OK) {
         destroy(&r->base);
     }
-    return status;
-}
-
-bp_status bp__region_plan(bp_plan **plan, const bp__lowered *l, const bp__region *region, bp_plan *const *plans) {
-    making *m = bp__alloc(sizeof *m); /* large: not on the stack */
-    *plan = NULL;
-    bp_status status = m ? make(m, plan, l, region, plans) : bp__fail_memory(sizeof *m, "the plan of a graph");
-    bp__free(m);
     return status;
 }
 

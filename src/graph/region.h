@@ -1,9 +1,11 @@
 /* region.h - declares regions: functions of single elements that run together, block by block.
  *
- * regions.c finds them, region.c makes their plans, tiles.c orders their elements, region_run.c runs them. */
+ * regions.c finds them, and region_choose.c chooses what runs them: blocks (region.c makes the plans, tiles.c orders
+ * the elements, region_run.c runs them), or a backend of the program (backends.c, region_own.c). */
 #ifndef BP_GRAPH_REGION_H
 #define BP_GRAPH_REGION_H
 
+#include "backplane/graph_backend.h"
 #include "graph/graph.h"
 
 enum {
@@ -57,7 +59,7 @@ void bp__tile_find(const bp__tiles *tiles, int64_t index, bp__tile *tile);
 /* Moves to the tile behind, which has this index. */
 void bp__tile_advance(const bp__tiles *tiles, int64_t index, bp__tile *tile);
 
-/* ---- Plans (region.c) ---- */
+/* ---- Blocks (region.c) ---- */
 
 /* A function of a region. */
 typedef struct bp__region_step {
@@ -79,15 +81,75 @@ typedef struct bp__region_call {
     int16_t slot_of[BP__REGION_OPERANDS];  /* of an operand that is not direct; -1: none */
     int64_t slot_at[BP__REGION_SLOTS];     /* bytes from the begin of the thread's memory */
     int64_t thread_bytes;
+    double cost_ns;
 } bp__region_call;
 
-/* Makes the plan of a region, whose parts hold references to the plans of its functions. */
-bp_status bp__region_plan(bp_plan **plan, const bp__lowered *lowered, const bp__region *region, bp_plan *const *plans);
-/* Returns the region that a plan runs; NULL if it runs none. */
+/* Makes what runs a region in blocks, with references to the plans of its functions; and estimates its time. */
+bp_status bp__region_blocks(bp__region_call **made, const bp__lowered *lowered, const bp__region *region,
+                            bp_plan *const *plans, double *cost_ns);
+void bp__region_blocks_free(bp__region_call *made); /* NULL is allowed */
+/* Makes a plan of it. Takes ownership. */
+bp_status bp__region_blocks_plan(bp_plan **plan, bp__region_call *made);
+/* Returns what a plan runs in blocks; NULL if it is another plan. */
 const bp__region_call *bp__region_of(const bp_plan *plan);
+/* Writes the strides of a value that is broadcast to a result. */
+void bp__region_strides(const bp__lowered *lowered, const bp__graph_value *result, bp_value value, int64_t *strides);
 
 /* ---- Runs (region_run.c) ---- */
 
 bp_status bp__region_run(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
+
+/* ---- Backends of the program (backends.c) ---- */
+
+enum {
+    BP__BACKENDS_MOST = 32,
+    BP__BACKEND_UNNAMED = 1000, /* a rank behind all names */
+    BP__BACKEND_EXCLUDED = -1,
+    BP__REGION_VALUES = BP__REGION_OPERANDS + BP__REGION_STEPS
+};
+
+typedef struct bp__backend {
+    bp_graph_backend given;
+    atomic_int references; /* the list, plans, and plans that are made */
+    char texts[];
+} bp__backend;
+
+/* Returns a number that changes with the list. */
+uint64_t bp__backends_epoch(void);
+/* Lists the backends, each with a new reference. Returns their number. */
+int bp__backends_take(bp__backend *list[BP__BACKENDS_MOST]);
+/* Drops a reference; calls release() with the last one. NULL is allowed. */
+void bp__backend_give(bp__backend *backend);
+/* Returns the place of a backend in graph.backend; or BP__BACKEND_UNNAMED or _EXCLUDED. */
+int bp__backend_rank(const char *name);
+/* Refuses a value of graph.backend that names no backend. */
+bp_status bp__backends_check(void);
+
+/* ---- The choice (region_choose.c) ---- */
+
+/* What a backend says about a region. */
+typedef struct bp__region_offer {
+    bp__backend *backend; /* with a reference, while a plan is made; NULL: blocks */
+    char name[64];
+    int rank;
+    bool accepted, chosen;
+    bp_region_offer offer;
+    char reason[256]; /* why not */
+} bp__region_offer;
+
+/* Sets the plan of a region, NULL if no backend runs it, and the offers. */
+bp_status bp__region_plan(const bp__lowered *lowered, bp__region *region, bp_plan *const *plans);
+
+/* ---- Regions as data (region_own.c) ---- */
+
+typedef struct bp__region_description bp__region_description;
+/* Describes a region; bp__free() frees it. */
+bp_status bp__region_describe(bp__region_description **made, const bp__lowered *lowered, const bp__region *region,
+                              const bp_policy *policy);
+/* Asks the backend of an offer. */
+void bp__region_ask(bp__region_offer *offer, const bp__region_description *description);
+/* Makes a plan that the backend runs. `first` is the plan of a function of the region. */
+bp_status bp__region_plan_own(bp_plan **plan, const bp__region_offer *offer, const bp__region_description *description,
+                              const bp_plan *first);
 
 #endif

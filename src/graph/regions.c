@@ -174,7 +174,7 @@ static void place_values(bp__lowered *l, const bp__region *region) {
 
 bp_status bp__lower_regions(bp__lowered *l, bp_plan *const *plans) {
     for (int first = 0; first < l->step_count;) {
-        bp__region region = {first, end_of_run(l, first, plans)};
+        bp__region region = {.first = first, .end = end_of_run(l, first, plans)};
         limit_operands(l, &region);
         first = region.end > first ? region.end : first + 1;
         if (region.end - region.first < 2 || fits_block(l, &region)) {
@@ -187,11 +187,16 @@ bp_status bp__lower_regions(bp__lowered *l, bp_plan *const *plans) {
                 return bp__fail_memory(most * sizeof *l->regions, "the plan of a graph");
             }
         }
-        place_values(l, &region);
         l->regions[l->region_count++] = region;
     }
-    if (l->regions) {
+    return BP_OK;
+}
+
+void bp__lower_place_regions(bp__lowered *l) {
+    for (int i = 0; i < l->region_count; i++) {
+        place_values(l, &l->regions[i]);
+    }
+    if (l->region_count > 0) {
         bp__lower_chain(l);
     }
-    return BP_OK;
 }

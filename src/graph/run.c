@@ -289,7 +289,7 @@ static bp_status run_planned(const bp_graph *graph, const DLTensor *const *input
 }
 
 static bp_status run_either(const bp_graph *graph, const DLTensor *const *inputs, const DLTensor *const *outputs) {
-    if (BP__LIKELY(bp__setting_int(BP_SET_graph_backend) == 0)) {
+    if (BP__LIKELY(strcmp(bp__setting_text(BP_SET_graph_backend), "eager") != 0)) {
         return run_planned(graph, inputs, outputs);
     }
     BP__TRY(bp__graph_check_tensors(graph, inputs, outputs, false));

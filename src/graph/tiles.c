@@ -143,6 +143,10 @@ void bp__tiles_cut(bp__tiles *t, int64_t elements) {
 void bp__tile_find(const bp__tiles *t, int64_t index, bp__tile *tile) {
     const int last = t->ndim - 1;
     int64_t start[BP_MAX_NDIM];
+    if (index == 0) { /* the only tile of a small tensor */
+        *tile = (bp__tile){.rows = t->rows, .columns = t->columns, .following = t->column_tiles - 1};
+        return;
+    }
     const int64_t column = index % t->column_tiles;
     start[last] = column * t->columns;
     tile->following = t->column_tiles - 1 - column;
