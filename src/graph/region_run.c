@@ -7,7 +7,10 @@
 #include <stdatomic.h>
 #include <string.h>
 
-enum { LOOK = 8 /* blocks between two looks at the interrupt */ };
+enum {
+    LOOK = 8,    /* blocks between two looks at the interrupt */
+    PATTERN = 64 /* bytes that are stored at once where an element is repeated */
+};
 
 typedef struct run {
     const bp__region_call *r;
@@ -57,6 +60,53 @@ static void repeat(char *to, const char *from, size_t item, size_t count) {
     }
 }
 
+/* Fills each row with an element. Rows may be short, so that calls of memcpy() would take longer than the stores. */
+#define REPEAT_ROWS(type)                                                                                              \
+    static void repeat_rows_##type(int64_t rows, int64_t columns, char *to, const char *from, int64_t row) {           \
+        typedef type __attribute__((may_alias)) item;                                                                  \
+        enum { MANY = PATTERN / sizeof(type) };                                                                        \
+        typedef type pattern __attribute__((vector_size(PATTERN), aligned(sizeof(type)), may_alias));                  \
+        item *at = (item *)(void *)to;                                                                                 \
+        for (int64_t r = 0; r < rows; r++) {                                                                           \
+            const type x = ((const item *)(const void *)from)[r * row];                                                \
+            const pattern many = x - (pattern){0};                                                                     \
+            int64_t c = 0;                                                                                             \
+            for (; c + MANY <= columns; c += MANY) {                                                                   \
+                *(pattern *)(void *)(at + c) = many;                                                                   \
+            }                                                                                                          \
+            for (; c < columns; c++) {                                                                                 \
+                at[c] = x;                                                                                             \
+            }                                                                                                          \
+            at += columns;                                                                                             \
+        }                                                                                                              \
+    }
+REPEAT_ROWS(uint8_t)
+REPEAT_ROWS(uint16_t)
+REPEAT_ROWS(uint32_t)
+REPEAT_ROWS(uint64_t)
+#undef REPEAT_ROWS
+
+static void repeat_rows(int64_t rows, int64_t columns, char *to, const char *from, int64_t row, int64_t item) {
+    switch (item) {
+    case 1:
+        repeat_rows_uint8_t(rows, columns, to, from, row);
+        break;
+    case 2:
+        repeat_rows_uint16_t(rows, columns, to, from, row);
+        break;
+    case 4:
+        repeat_rows_uint32_t(rows, columns, to, from, row);
+        break;
+    case 8:
+        repeat_rows_uint64_t(rows, columns, to, from, row);
+        break;
+    default:
+        for (int64_t i = 0; i < rows; i++) {
+            repeat(to + i * columns * item, from + i * row * item, (size_t)item, (size_t)columns);
+        }
+    }
+}
+
 /* Copies the elements of an input to its slot. */
 static void read_input(const bp__tiles *t, int operand, int64_t rows, int64_t columns, char *to, char *from) {
     const bp__tile_operand *o = &t->operand[operand];
@@ -66,9 +116,7 @@ static void read_input(const bp__tiles *t, int operand, int64_t rows, int64_t co
     } else if (row == 0) {
         repeat(to, from, (size_t)o->item, (size_t)(rows * columns));
     } else {
-        for (int64_t i = 0; i < rows; i++) {
-            repeat(to + i * columns * o->item, from + i * row * o->item, (size_t)o->item, (size_t)columns);
-        }
+        repeat_rows(rows, columns, to, from, row, o->item);
     }
 }
 
