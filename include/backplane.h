@@ -29,6 +29,7 @@
  *   einsum.h    einsum and its contraction paths
  *   calls.h     descriptions of the calls of operations, and functions that run any of them by name
  *   graph.h     graphs: networks of calls, built once and run as one call
+ *   graph_backend.h functions of the program that run regions of graphs
  *   weights.h   weights of networks from safetensors files
  *
  * dispatch.h also includes provider.h, the interface for programs that add a provider. C++17 programs may include
@@ -67,6 +68,7 @@
 #include "backplane/einsum.h"
 #include "backplane/calls.h"
 #include "backplane/graph.h"
+#include "backplane/graph_backend.h"
 #include "backplane/weights.h"
 
 #endif

@@ -10,7 +10,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = ROOT / "include"
 FAMILIES = [
-    ("Operations", ["matmul", "linalg", "fft", "einsum", "conv", "pool", "norm", "attention", "rnn", "elementwise", "reduce", "cumsum", "pad", "graph"]),
+    ("Operations", ["matmul", "linalg", "fft", "einsum", "conv", "pool", "norm", "attention", "rnn", "elementwise", "reduce", "cumsum", "pad", "graph", "graph_backend"]),
     ("Plans, explanations, settings", ["dispatch", "settings", "status", "interrupt", "verbose"]),
     ("Tensors", ["tensor", "dlpack"]),
     ("The machine and its libraries", ["machine", "library", "backends", "version"]),

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define BP_PROVIDER_ABI_MAJOR 5u
-#define BP_PROVIDER_ABI_MINOR 2u
+#define BP_PROVIDER_ABI_MINOR 3u
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
 /* A scalar factor. `im` is ignored for real types. */
@@ -259,6 +259,19 @@ struct bp_prepared {
     /* Bytes: a power of two of at most 4096. The workspace's address is a multiple of it, or on devices without
      * addresses its offset. 0: 256 on devices with addresses, which libraries expect there, and 64 elsewhere. */
     size_t workspace_alignment;
+    /* Since 5.3: of UNARY, BINARY and WHERE on the host, so that graphs run several functions together, block by block.
+     *
+     * Computes `count` elements, which lie one after another from these addresses on: of the inputs, then of the
+     * output, which may be in the place of an input of its type. Sizes and strides of the problem do not matter. It
+     * runs in the calling thread, cannot fail, and gives an element the bits that enqueue() gives it. NULL: there is
+     * none, and the members below are not read. */
+    void (*elements)(const bp_prepared *self, int64_t count, void *const *operands);
+    double element_ns; /* estimated time of an element in elements(), with operands in the first cache */
+    /* Sets *joined to a call whose elements() computes self, and then `next` with the result of self as its input
+     * `input`. Operands: the inputs of self, the other inputs of next, the output of next. *joined is NULL if there is
+     * none. It is used for nothing but elements() and destroy(), and does not need self and next. NULL: none is joined.
+     */
+    bp_status (*join)(const bp_prepared *self, const bp_prepared *next, int input, bp_prepared **joined);
 };
 
 /* First member of the struct that pack() returns. */

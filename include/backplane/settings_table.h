@@ -257,10 +257,10 @@
       "Allow dispatch to use NNPACK.") \
     X(xnnpack_enabled, 74, "xnnpack.enabled", BOOL, "false", "", "", BP_SETTING_READ_ONLY, "operations on XNNPACK", \
       "Whether XNNPACK is used; this version has no provider for it.") \
-    X(graph_backend, 129, "graph.backend", ENUM, "auto", "auto|eager", "", 0, "graphs", \
-      "How graphs run: auto = planned as a whole, with packed constants and one workspace; eager = node by node, each as its own call.") \
+    X(graph_backend, 129, "graph.backend", TEXT, "auto", "", "", 0, "graphs", \
+      "How graphs run: auto = planned as a whole, with packed constants and one workspace; eager = node by node, each as its own call; or planned, with a comma-separated list of backends of regions (graph_backend.h): names in order of preference, and -NAME for one that runs none.") \
     X(graph_block_bytes, 133, "graph.block_bytes", INT, "0", "0..4611686018427387904", "", 0, "graphs", \
-      "Bytes of the operands of neighbouring functions of single elements that run together, block by block: 0 = half of the second cache. A large number keeps them apart.") \
+      "Bytes of the tensors of a block, in which neighbouring functions of single elements run together: 0 = half of the first cache. A number as large as the tensors keeps the functions apart.") \
     X(graph_layout, 134, "graph.layout", ENUM, "auto", "auto|row_major|channels_last", "", 0, "graphs", \
       "Where the channels of images lie that nodes of a graph hand on: auto = as the estimated times of the whole are smaller; row_major = before the sizes; channels_last = behind them. Outputs have the layout of the caller's tensor.") \
     X(quantized_engine, 75, "quantized.engine", ENUM, "none", "none|fbgemm|qnnpack|onednn|x86", "", 0, "quantised operations", \

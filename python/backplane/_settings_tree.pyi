@@ -285,7 +285,7 @@ class Xnnpack(Settings):
     def enabled(self) -> bool: ...
 
 class Graph(Settings):
-    backend: Literal["auto", "eager"]
+    backend: str
     block_bytes: int
     layout: Literal["auto", "row_major", "channels_last"]
 
@@ -459,7 +459,7 @@ Named = TypedDict(
         "mha.fastpath": bool,
         "miopen.immediate": bool,
         "nnpack.enabled": bool,
-        "graph.backend": Literal["auto", "eager"],
+        "graph.backend": str,
         "graph.block_bytes": int,
         "graph.layout": Literal["auto", "row_major", "channels_last"],
         "quantized.engine": Literal["none", "fbgemm", "qnnpack", "onednn", "x86"],
@@ -598,7 +598,7 @@ class Keywords(TypedDict, total=False):
     mha__fastpath: bool
     miopen__immediate: bool
     nnpack__enabled: bool
-    graph__backend: Literal["auto", "eager"]
+    graph__backend: str
     graph__block_bytes: int
     graph__layout: Literal["auto", "row_major", "channels_last"]
     quantized__engine: Literal["none", "fbgemm", "qnnpack", "onednn", "x86"]

@@ -13,7 +13,7 @@ const bp_scalar bp__plain_scalars[2] = {{1.0, 0.0}, {0.0, 0.0}};
 static const bp_exec plain = {.struct_size = sizeof plain, .scalars = bp__plain_scalars};
 
 /* A composed plan may need more memory than the thread's scratch keeps. */
-static bp_status run_with_workspace(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {
+bp_status bp__plan_run_uncancelled(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {
     const bp_prepared *prepared = plan->prepared;
     bp_exec whole = *exec;
     /* A plan on a device takes its workspace from the device's pool. */
@@ -36,11 +36,11 @@ static bp_status run_with_workspace(const bp_plan *plan, const bp_operand *opera
 __attribute__((noinline)) static bp_status run_guarded(const bp_plan *plan, const bp_operand *operands,
                                                        const bp_exec *exec) {
     BP__UNCANCELLED;
-    return run_with_workspace(plan, operands, exec);
+    return bp__plan_run_uncancelled(plan, operands, exec);
 }
 
 bp_status bp__plan_run_with_care(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {
-    return (plan->guarded ? run_guarded : run_with_workspace)(plan, operands, exec);
+    return (plan->guarded ? run_guarded : bp__plan_run_uncancelled)(plan, operands, exec);
 }
 
 /* ---- Plans of the program ---- */

@@ -326,15 +326,27 @@ int64_t bp__plans_held(void);     /* number of references that the program owns 
 /* Counts graphs that the program owns. */
 void bp__graph_handed_out(int count);
 int64_t bp__graphs_held(void);
+/* Counts backends of graphs that were added and not released. */
+void bp__graph_backend_handed_out(int count);
+int64_t bp__graph_backends_held(void);
 
 /* Runs a part of a composed plan on the whole plan's queue (NULL: the host), with its share of the workspace, and with
  * packed operands (NULL: there are none). Logs and traces the part if requested. */
 bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, const bp_packed *const *packed,
                             bp_queue *queue, const bp_operand *workspace);
 
+/* Returns whether a plan computes elements one after another: bp_prepared.elements. A provider of an earlier interface
+ * does not have it. */
+static inline bool bp__elements_of(const bp_plan *plan) {
+    const bp_prepared *prepared = plan->prepared;
+    return prepared->struct_size >= offsetof(bp_prepared, join) + sizeof prepared->join && prepared->elements;
+}
+
 /* Scalars of a bp_exec without factors. */
 extern const bp_scalar bp__plain_scalars[2];
 
+/* Runs a plan in a thread that cannot be cancelled. */
+bp_status bp__plan_run_uncancelled(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
 /* Runs a plan with a workspace that Backplane provides, or one that is guarded. */
 bp_status bp__plan_run_with_care(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec);
 static inline bp_status bp__plan_run(const bp_plan *plan, const bp_operand *operands, const bp_exec *exec) {

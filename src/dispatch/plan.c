@@ -96,6 +96,16 @@ void bp__graph_handed_out(int count) {
     atomic_fetch_add(&graphs_held, count);
 }
 
+static atomic_llong backends_held;
+
+int64_t bp__graph_backends_held(void) {
+    return atomic_load(&backends_held);
+}
+
+void bp__graph_backend_handed_out(int count) {
+    atomic_fetch_add(&backends_held, count);
+}
+
 void bp_plan_release(bp_plan *plan) {
     if (plan) {
         atomic_fetch_sub(&held, 1);

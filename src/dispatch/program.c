@@ -3,10 +3,7 @@
 
 #include "base/number.h"
 #include "dispatch/composition.h"
-#include "machine/internal.h"
 
-#include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 /* The state of one run. */
@@ -17,7 +14,6 @@ typedef struct run {
     bp_operand work;            /* intermediate results and copies */
     bp_operand part_space;      /* after `work`: the workspace of the current part */
     double since;               /* estimated nanoseconds since the last interrupt check */
-    int thread;                 /* of a loop on several threads */
 } run;
 
 #define ASKED_EACH 1e5 /* nanoseconds */
@@ -25,7 +21,7 @@ typedef struct run {
 
 /* Returns the location of a part's operand. Tensors without elements may have no address. */
 static bp_operand operand_at(const run *r, const bp__place *place, int64_t turn) {
-    const uint64_t offset = (uint64_t)(place->offset + turn * place->advance + r->thread * place->apart);
+    const uint64_t offset = (uint64_t)(place->offset + turn * place->advance);
     switch (place->home) {
     case BP__AT_OPERAND:
         return (bp_operand){r->operands[place->operand].base, r->operands[place->operand].offset + offset};
@@ -98,48 +94,13 @@ static bp_status run_part(run *r, const bp__part *part, int64_t turn) {
                                                               : run_wide(r, part, turn);
 }
 
-static bp_status run_turns(run *r, const bp__part *parts, int64_t from, int64_t to) {
-    for (int64_t turn = from; turn < to; turn++) {
+static bp_status run_loop(run *r, const bp__part *parts) {
+    for (int64_t turn = 0; turn < parts->runs; turn++) {
         for (int i = 0; i < parts->loop; i++) {
             BP__TRY(run_part(r, &parts[i], turn));
         }
     }
     return BP_OK;
-}
-
-/* A loop on several threads. */
-typedef struct shared_loop {
-    const run *r;
-    const bp__part *parts;
-    pthread_t caller;
-    atomic_int status; /* the first failure */
-    char message[256]; /* its message, written by the thread that failed */
-} shared_loop;
-
-/* Runs a share of the turns. Another thread than the caller's keeps no part that is due: it does not hold the plan. */
-static void run_share(void *context, int thread) {
-    shared_loop *loop = context;
-    const int64_t runs = loop->parts->runs, threads = loop->parts->threads;
-    run own = *loop->r;
-    own.thread = thread;
-    const bp_status status = run_turns(&own, loop->parts, runs * thread / threads, runs * (thread + 1) / threads);
-    int none = BP_OK;
-    if (status != BP_OK && atomic_compare_exchange_strong(&loop->status, &none, status)) {
-        bp__format(loop->message, sizeof loop->message, "%s", bp_last_error());
-    }
-    if (!pthread_equal(pthread_self(), loop->caller)) {
-        bp__thread.due_part = NULL;
-    }
-}
-
-static bp_status run_loop(run *r, const bp__part *parts) {
-    if (parts->threads <= 1) {
-        return run_turns(r, parts, 0, parts->runs);
-    }
-    shared_loop loop = {.r = r, .parts = parts, .caller = pthread_self()};
-    bp__parallel(parts->threads, parts->threads, run_share, &loop);
-    const bp_status status = (bp_status)atomic_load(&loop.status);
-    return status == BP_OK ? BP_OK : bp__fail(status, "%s", loop.message);
 }
 
 /* Puts the title of a part before the message of its failure. */
@@ -245,21 +206,15 @@ bp_status bp__program_sum_up(const bp__program *program, bp__composition *c) {
         BP_PROPERTY_ROUNDS_BELOW_TF32 | BP_PROPERTY_INPUTS_TF32; /* if one part rounds, the whole plan does */
     uint32_t loses = 0;
     double longest = -1;
-    int loop_end = 0, loop_threads = 0;
     c->properties = ~packs;
     for (int i = 0; i < program->count; i++) {
         const bp__part *part = &program->parts[i];
-        if (part->loop || i >= loop_end) {
-            loop_threads = part->threads;
-            loop_end = i + part->loop;
-            c->threads = loop_threads > c->threads ? loop_threads : c->threads;
-        }
         if (!part->plan) {
             continue;
         }
         const bp_verdict *v = &part->plan->verdict;
         const double cost = part->plan->order_ns * (double)part->runs;
-        c->cost_ns += v->cost_ns * (double)part->runs / (loop_threads > 1 ? loop_threads : 1);
+        c->cost_ns += v->cost_ns * (double)part->runs;
         c->properties &= v->properties;
         loses |= v->properties & lossy;
         c->threads = v->threads > c->threads ? v->threads : c->threads;

@@ -17,7 +17,6 @@ typedef struct bp__place {
     int32_t operand;
     int64_t offset;  /* bytes, from the operand, from the begin of the workspace, or from the constant */
     int64_t advance; /* bytes, added with each run of the part */
-    int64_t apart;   /* bytes between the places of the threads of a loop; 0: they share it */
     void *constant;
 } bp__place;
 
@@ -28,9 +27,8 @@ typedef struct bp__part {
     const void *context;
     const bp__place *place; /* of each operand of the plan, but for absent ones at the end */
     int32_t places;
-    int32_t loop;    /* number of parts in the loop that begins here; 0: none */
-    int64_t runs;    /* 1 outside loops */
-    int32_t threads; /* of the loop that begins here, whose plans take no workspace then; 0 or 1: the caller's */
+    int32_t loop;             /* number of parts in the loop that begins here; 0: none */
+    int64_t runs;             /* 1 outside loops */
     const bp_packed **packed; /* of each operand of the plan, NULL: not packed. NULL: none is */
 } bp__part;
 

@@ -1,6 +1,7 @@
 /* explain.c - explains the plan of a graph as text and JSON: its parts, the libraries that run them, and the choice for
  * each. */
 #include "graph/plan.h"
+#include "graph/region.h"
 
 #include "base/uncancelled.h"
 
@@ -57,15 +58,56 @@ static const char *label_of(const bp__program *program, int index) {
     return node >= 0 ? plan->lowered.graph->nodes[node].label : NULL;
 }
 
+static const bp__region *plan_region(const bp__program *program, int index) {
+    return ((const bp__graph_plan *)program->owner)->titles[index].region;
+}
+
+/* Returns the library that runs a part, "program" for a backend of the program; NULL if the part has no plan. */
+static const char *library_of(const bp__program *program, int index) {
+    const bp_plan *plan = program->parts[index].plan;
+    return !plan                                                 ? NULL
+           : plan_region(program, index) && !bp__region_of(plan) ? "program"
+                                                                 : bp__candidate_id(plan->candidate);
+}
+
+/* Adds what the other backends say, if the program has some. */
+static void add_offers(bp__text *text, const bp__region *region) {
+    char time[32];
+    for (int i = 0; region && region->offer_count > 1 && i < region->offer_count; i++) {
+        const bp__region_offer *o = &region->offers[i];
+        const bool costs = o->accepted;
+        bp__text_addf(text, "       %s backend %s: %s%s%s%s\n", o->chosen ? "*" : " ", o->name,
+                      costs ? "estimated " : "refuses",
+                      costs          ? bp__duration(o->offer.cost_ns, time, sizeof time)
+                      : o->reason[0] ? ": "
+                                     : "",
+                      costs ? "" : o->reason, costs && o->rank < BP__BACKEND_UNNAMED ? ", preferred" : "");
+    }
+}
+
+/* Adds the nodes of a region: their numbers, calls and fields. */
+static void add_nodes(bp__text *text, const bp__program *program, int index) {
+    const bp__graph_plan *plan = program->owner;
+    const bp__region *region = plan->titles[index].region;
+    for (int s = region ? region->first : 0; region && s < region->end; s++) {
+        const int number = plan->lowered.steps[s].node;
+        const bp__node *node = &plan->lowered.graph->nodes[number];
+        const char *label = node->label;
+        bp__text_addf(text, "         node %d (%s", number, node->call->info.name);
+        bp__fields_write(node, text);
+        bp__text_addf(text, ")%s%s%s\n", label ? " [" : "", label ? label : "", label ? "]" : "");
+    }
+}
+
 static void add_part(bp__text *text, const bp__program *program, int index) {
     const bp__part *part = &program->parts[index];
     const char *label = label_of(program, index);
     char time[32];
     bp__text_addf(text, "  %3d  %-28s", index + 1, program->title(program->owner, index));
     if (part->plan) {
-        bp__text_addf(text, " %-12s %-22s about %-10s %s%s", bp__candidate_id(part->plan->candidate),
-                      part->plan->verdict.algorithm, bp__duration(part->plan->verdict.cost_ns, time, sizeof time),
-                      part->plan->text, part->packed ? ", packed" : "");
+        bp__text_addf(text, " %-12s %-22s about %-10s %s%s", library_of(program, index), part->plan->verdict.algorithm,
+                      bp__duration(part->plan->verdict.cost_ns, time, sizeof time), part->plan->text,
+                      part->packed ? ", packed" : "");
         if (part->runs > 1) {
             bp__text_addf(text, ", %" PRId64 " times", part->runs);
         }
@@ -73,6 +115,8 @@ static void add_part(bp__text *text, const bp__program *program, int index) {
         bp__text_add(text, " a call without a plan of its own");
     }
     bp__text_addf(text, "%s%s%s\n", label ? " [" : "", label ? label : "", label ? "]" : "");
+    add_offers(text, plan_region(program, index));
+    add_nodes(text, program, index);
 }
 
 static void add_layouts(bp__text *text, const bp__layouts *layouts, int in_place) {
@@ -108,6 +152,33 @@ static void add_text(bp__text *text, const void *context) {
     }
 }
 
+static void add_json_offers(bp__json *json, const bp__region *region) {
+    bp__json_open(json, "backends", '[');
+    for (int i = 0; i < region->offer_count; i++) {
+        const bp__region_offer *o = &region->offers[i];
+        bp__json_open(json, NULL, '{');
+        bp__json_text(json, "name", o->name);
+        bp__json_bool(json, "chosen", o->chosen);
+        bp__json_bool(json, "accepted", o->accepted);
+        bp__json_text(json, "reason", o->reason);
+        bp__json_number(json, "cost_ns", o->offer.cost_ns);
+        bp__json_close(json, '}');
+    }
+    bp__json_close(json, ']');
+}
+
+/* Adds the numbers of a region's nodes, and what the backends say. */
+static void add_json_nodes(bp__json *json, const bp__graph_plan *plan, const bp__region *region) {
+    if (region) {
+        bp__json_open(json, "nodes", '[');
+        for (int s = region->first; s < region->end; s++) {
+            bp__json_int(json, NULL, plan->lowered.steps[s].node);
+        }
+        bp__json_close(json, ']');
+        add_json_offers(json, region);
+    }
+}
+
 static void add_json_part(bp__json *json, const bp__program *program, int index) {
     const bp__part *part = &program->parts[index];
     const bp__graph_plan *plan = program->owner;
@@ -119,7 +190,8 @@ static void add_json_part(bp__json *json, const bp__program *program, int index)
     if (label_of(program, index)) {
         bp__json_text(json, "label", label_of(program, index));
     }
-    bp__json_text(json, "library", part->plan ? bp__candidate_id(part->plan->candidate) : NULL);
+    add_json_nodes(json, plan, plan->titles[index].region);
+    bp__json_text(json, "library", library_of(program, index));
     bp__json_text(json, "algorithm", part->plan ? part->plan->verdict.algorithm : NULL);
     bp__json_int(json, "runs", part->runs);
     bp__json_bool(json, "packed", part->packed != NULL);
@@ -147,33 +219,63 @@ static void add_json(bp__json *json, const void *context) {
     bp__json_close(json, ']');
 }
 
-/* Parts whose plans are composed themselves, and calls without plans, have no explanation of their own. */
+/* The plans that have an explanation of their own, and what they are called. */
+typedef struct explained {
+    const bp_plan **plans;
+    const char **titles;
+    int count;
+} explained;
+
+static void add_plan(explained *e, const bp_plan *plan, const char *title) {
+    e->plans[e->count] = plan;
+    e->titles[e->count++] = title;
+}
+
+/* Parts whose plans are composed themselves, and calls without plans, have no explanation of their own. In regions each
+ * function has one. */
+static void add_plans(explained *e, const bp__program *program, int index) {
+    const bp_plan *plan = program->parts[index].plan;
+    const char *title = program->title(program->owner, index);
+    const bp__region_call *region = bp__region_of(plan);
+    for (int i = 0; region && i < region->plan_count; i++) {
+        add_plan(e, region->plan[i], title);
+    }
+    if (plan && !plan->composed) {
+        add_plan(e, plan, title);
+    }
+}
+
+static size_t count_plans(const bp__program *program) {
+    size_t count = 1;
+    for (int i = 0; i < program->count; i++) {
+        const bp__region_call *region = bp__region_of(program->parts[i].plan);
+        count += region ? (size_t)region->plan_count : 1;
+    }
+    return count;
+}
+
 static bp_status explain_plan(bp_explanation **explanation, const bp_plan *plan) {
     const bp__program *program = bp__program_of(plan);
-    const size_t size = ((size_t)program->count + 1) * (sizeof(bp_plan *) + sizeof(char *));
-    const bp_plan **plans = bp__alloc(size);
-    if (!plans) {
+    const size_t most = count_plans(program), size = most * (sizeof(bp_plan *) + sizeof(char *));
+    explained e = {.plans = bp__alloc(size)};
+    if (!e.plans) {
         return bp__fail_memory(size, "an explanation");
     }
-    const char **titles = (const char **)(plans + program->count);
-    int count = 0;
+    e.titles = (const char **)(e.plans + most);
     for (int i = 0; i < program->count; i++) {
-        if (program->parts[i].plan && !program->parts[i].plan->composed) {
-            plans[count] = program->parts[i].plan;
-            titles[count++] = program->title(program->owner, i);
-        }
+        add_plans(&e, program, i);
     }
     const bp__whole whole = {.operation = bp_op_name(BP_OP_GRAPH),
                              .problem = plan->text,
                              .decision = plan->reason,
-                             .parts = plans,
-                             .part_titles = titles,
-                             .part_count = count,
+                             .parts = e.plans,
+                             .part_titles = e.titles,
+                             .part_count = e.count,
                              .add_text = add_text,
                              .add_json = add_json,
                              .context = program};
     bp_status status = bp__explain_whole(explanation, &whole);
-    bp__free(plans);
+    bp__free(e.plans);
     return status;
 }
 

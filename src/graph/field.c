@@ -4,6 +4,7 @@
 #include "base/number.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -391,6 +392,34 @@ static void write_value(bp__text *text, const bp__node *node, const bp_call_fiel
         break;
     default:
         write_list(text, node, field);
+    }
+}
+
+void bp__node_function(const bp__node *node, char *word, size_t size) {
+    word[0] = '\0';
+    for (int i = 0; i < node->call->info.field_count; i++) {
+        const bp_call_field *field = &node->call->fields[i];
+        if (field->kind == BP_FIELD_INT && field->words) {
+            bp__text text = {0};
+            write_value(&text, node, field);
+            bp__format(word, size, "%s", bp__text_get(&text));
+            bp__text_free(&text);
+            return;
+        }
+    }
+}
+
+void bp__node_numbers(const bp__node *node, int count, double *numbers) {
+    int found = 0;
+    for (int i = 0; i < node->call->info.field_count && found < count; i++) {
+        const bp_call_field *field = &node->call->fields[i];
+        if (field->kind == BP_FIELD_TOLERANCE) {
+            const double *given = pointer_at(node, field);
+            numbers[found++] = given ? *given : (double)NAN;
+        }
+    }
+    for (; found < count; found++) {
+        numbers[found] = (double)NAN;
     }
 }
 

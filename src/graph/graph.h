@@ -178,6 +178,10 @@ bp_status bp__field_read(bp__making *making, bp__reader *reader, const char *nam
 void bp__fields_free(const bp__node *node);
 /* Writes the fields that have no usual value, as bp__field_read() takes them, each after ", ". */
 void bp__fields_write(const bp__node *node, bp__text *text);
+/* Writes the word of the node's first field that has words, such as "add"; "" if there is none, or no memory. */
+void bp__node_function(const bp__node *node, char *word, size_t size);
+/* Writes the values of the first fields that are a number or absent; NaN for one that is absent. */
+void bp__node_numbers(const bp__node *node, int count, double *numbers);
 
 /* ---- Nodes (node.c) ---- */
 
@@ -231,14 +235,13 @@ typedef struct bp__waiting {
     int next; /* the first operand that was not looked at */
 } bp__waiting;
 
-/* Neighbouring steps that run block by block (blocks.c). */
-typedef struct bp__blocks {
-    int first, end;      /* steps */
-    int axis;            /* of the results, along which they are cut; -1: all dimensions as one */
-    int64_t size;        /* of a block along the axis, in elements of the axis, or of the whole */
-    int64_t count, rest; /* whole blocks, and the elements of the axis behind them */
-    int threads;
-} bp__blocks;
+/* Neighbouring steps that run together, block by block (region.h). */
+typedef struct bp__region {
+    int first, end;
+    bp_plan *plan;                   /* until a part has it */
+    struct bp__region_offer *offers; /* of all backends */
+    int offer_count;
+} bp__region;
 
 /* How the values that nodes write lie in memory (layouts.c). The lists have an element for each value, and are NULL
  * where all values are row-major, each in memory of its own. */
@@ -255,9 +258,8 @@ typedef struct bp__layouts {
 typedef struct bp__lowered {
     const bp_graph *graph;
     bp__layouts layouts;
-    bp__blocks *blocks;
-    int blocks_count;
-    bool *inner;        /* of each value: it is in memory for one block; NULL: no step is cut */
+    bp__region *regions;
+    int region_count;
     bp_value *same;     /* of each value: an equal one, mostly itself */
     char **folded;      /* of each value: its elements, if it was computed before; else NULL */
     bool *live;         /* of each value: something needs it */
@@ -302,25 +304,18 @@ bp_status bp__layouts_of(bp__layouts *layouts, const bp_graph *graph, const DLTe
 bool bp__layouts_is_joined(const bp__lowered *lowered, const bp__node *node);
 /* Returns the value whose memory a part is in, or the value itself; and how many elements ahead of it the part is. */
 bp_value bp__layouts_root(const bp__lowered *lowered, bp_value value);
+bool bp__layouts_contains(const bp__lowered *lowered, bp_value whole, bp_value part); /* or is it */
 int64_t bp__layouts_ahead(const bp__lowered *lowered, bp_value value, const int64_t *strides);
 /* Writes the strides of a value with memory of its own. */
 void bp__layouts_strides(const bp__lowered *lowered, bp_value value, int64_t *strides);
 
 /* Chains the blocks of the workspace that end with each step. */
 void bp__lower_chain(bp__lowered *lowered);
-/* Finds the steps that run block by block, on at most `threads` threads; bp__free() frees `blocks`. Errors:
- * BP_E_NO_MEMORY. (blocks.c) */
-bp_status bp__lower_blocks(bp__lowered *lowered, int threads);
-
-/* A value in a block: its tensor, without its address, and how its place moves. */
-typedef struct bp__block_operand {
-    DLTensor tensor;
-    int64_t shape[BP_MAX_NDIM], strides[1];
-    int64_t advance; /* bytes, from block to block */
-} bp__block_operand;
-/* Describes a value in blocks of `size`: the size of whole ones, or the rest. */
-void bp__block_operand_of(const bp__lowered *lowered, const bp__blocks *blocks, bp_value value, int64_t size,
-                          bp__block_operand *operand);
+/* Finds the steps that run together; bp__free() frees `regions`. plans[i] is the plan of step i, NULL if it joins no
+ * other one. Errors: BP_E_NO_MEMORY. (regions.c) */
+bp_status bp__lower_regions(bp__lowered *lowered, bp_plan *const *plans);
+/* Places the values of the regions: what only a region reads needs no memory of the whole. */
+void bp__lower_place_regions(bp__lowered *lowered);
 
 /* Returns the tensor of a value, without its address. */
 DLTensor bp__located_tensor(const bp__lowered *lowered, bp_value value);

@@ -97,6 +97,13 @@ bp_value bp__layouts_root(const bp__lowered *l, bp_value v) {
     return v;
 }
 
+bool bp__layouts_contains(const bp__lowered *l, bp_value whole, bp_value part) {
+    while (part != whole && l->layouts.whole && l->layouts.whole[part]) {
+        part = l->layouts.whole[part];
+    }
+    return part == whole;
+}
+
 int64_t bp__layouts_ahead(const bp__lowered *l, bp_value v, const int64_t *strides) {
     int64_t ahead = 0;
     for (; l->layouts.whole && l->layouts.whole[v]; v = l->layouts.whole[v]) {

@@ -60,7 +60,10 @@ bp_status bp__lower_begin(bp__lowered *l, const bp_graph *graph) {
 
 void bp__lower_free(const bp__lowered *l) {
     bp__free(l->layouts.memory);
-    bp__free(l->blocks);
+    for (int i = 0; i < l->region_count; i++) {
+        bp__free(l->regions[i].offers);
+    }
+    bp__free(l->regions);
     bp__free(l->memory);
 }
 
@@ -318,7 +321,7 @@ static void lower_value(bp__lowered *l, bp_value v, const DLTensor *const *input
 /* ---- The order ----
  *
  * Steps are in the order in which their nodes were added. But functions of single elements, and views, wait until
- * something needs them, so that neighbours in a chain follow each other (blocks.c). */
+ * something needs them, so that neighbours in a chain follow each other (regions.c). */
 
 static bool can_wait(const bp__lowered *l, bp_value v) {
     const bp__graph_value *value = &l->graph->values[v];

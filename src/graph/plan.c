@@ -3,6 +3,7 @@
  * The nodes' plans are the ones that their calls would get under the same settings, on the same layouts, so that a plan
  * gives the bits of the calls one by one. */
 #include "graph/plan.h"
+#include "graph/region.h"
 
 #include "backplane/elementwise.h"
 #include "base/uncancelled.h"
@@ -46,10 +47,7 @@ typedef struct making {
     int count, place_count;
     bp__bound bound;
     bp__copy copy;
-    const bp__blocks *blocks;       /* the steps that are made; NULL: whole tensors */
-    int64_t block_size, block_from; /* in elements along their axis: of a block, and where the first one is */
-    bp__block_operand block_operand[BP__MOST_OPERANDS];
-    int block_operands;
+    bp_plan **plans; /* of each step that is a function of single elements, until a part has it */
 } making;
 
 static void locate_tensor(const void *context, bp_value value, DLTensor *tensor) {
@@ -64,33 +62,6 @@ static bp__place place_of(const bp__lowered *l, bp_value value) {
         place.offset += l->uses[at->block].offset;
     }
     return bp__value_bytes(&l->graph->values[value]) > 0 ? place : (bp__place){.home = BP__NOWHERE};
-}
-
-/* Writes the tensor of a value in a block. Operands are asked for one after another; what is made holds their shapes.
- */
-static void locate_in_block(const void *context, bp_value value, DLTensor *tensor) {
-    making *m = *(making *const *)context;
-    const bp__lowered *l = &m->plan->lowered;
-    bp__block_operand *operand = &m->block_operand[m->block_operands++];
-    bp__block_operand_of(l, m->blocks, l->same[value], m->block_size, operand);
-    *tensor = operand->tensor;
-}
-
-/* Returns the place of a value in the first of the blocks. */
-static bp__place place_in_block(making *m, bp_value value) {
-    const bp__lowered *l = &m->plan->lowered;
-    const bp_value v = l->same[value];
-    const bp__blocks *b = m->blocks;
-    bp__place place = place_of(l, v);
-    bp__block_operand *operand = &m->block_operand[0];
-    if (l->inner[v]) {
-        place.apart = b->threads > 1 ? l->uses[l->at[v].block].bytes / b->threads : 0;
-        return place;
-    }
-    bp__block_operand_of(l, b, v, m->block_size, operand);
-    place.advance = operand->advance;
-    place.offset += operand->advance / m->block_size * m->block_from;
-    return place;
 }
 
 static void add_place(making *m, bp__place place) {
@@ -233,11 +204,14 @@ static int count_places(const bp__node *node) {
     return node->pass->info.operand_count + (node->list_count > 0 ? node->list_count - 1 : 0);
 }
 
-static bp_status add_node(making *m, int number) {
+/* Adds the node of a step, whose plan may be made. */
+static bp_status add_node(making *m, int index) {
+    const int number = m->plan->lowered.steps[index].node;
     const bp__node *node = &m->plan->graph->nodes[number];
     bp__part *part = &m->parts[m->count];
-    *part = (bp__part){.place = &m->places[m->place_count], .runs = 1};
-    bp_status status = plan_node(m, node, &part->plan);
+    *part = (bp__part){.place = &m->places[m->place_count], .runs = 1, .plan = m->plans[index]};
+    m->plans[index] = NULL;
+    bp_status status = part->plan ? BP_OK : plan_node(m, node, &part->plan);
     if (status != BP_OK) {
         return bp__graph_fail_at(m->plan->graph, number, status);
     }
@@ -256,63 +230,75 @@ static bp_status add_node(making *m, int number) {
     return status;
 }
 
-/* ---- Blocks ---- */
+/* ---- Regions ---- */
 
-static bp_status ask_block_plan(making *m, const bp__node *node, bp_plan **plan) {
-    m->block_operands = 0;
-    bp_status status = bp__bind(&m->bound, node, locate_in_block, &m);
-    if (status == BP_OK) {
-        status = bp_call_plan(plan, NULL, node->call, m->bound.arguments.bytes);
+/* Makes the plans of functions of single elements that have such a neighbour. */
+static bp_status plan_functions(making *m) {
+    const bp__lowered *l = &m->plan->lowered;
+    m->plans = bp__alloc_zero((size_t)l->step_count + 1, sizeof *m->plans);
+    if (!m->plans) {
+        return bp__fail_memory((size_t)l->step_count * sizeof *m->plans, "the plan of a graph");
     }
-    bp__unbind(&m->bound);
-    if (status == BP_OK) {
-        bp__plan_keep_as_part();
-    }
-    return status;
-}
-
-static bp_status add_block_node(making *m, const bp__step *step, int64_t runs) {
-    const bp__node *node = &m->plan->graph->nodes[step->node];
-    bp__part *part = &m->parts[m->count];
-    bp__title *title = &m->plan->titles[m->count];
-    *part = (bp__part){.place = &m->places[m->place_count], .runs = runs};
-    const bp_status status = ask_block_plan(m, node, &part->plan);
-    if (status != BP_OK) {
-        return bp__graph_fail_at(m->plan->graph, step->node, status);
-    }
-    m->count++;
-    title->node = step->node;
-    bp__format(title->text, sizeof title->text, "node %d (%s), %s", step->node, node->call->info.name,
-               runs > 1 ? "in blocks" : "the rest");
-    part->places = node->pass->info.operand_count;
-    for (int i = 0; i < part->places; i++) {
-        add_place(m, place_in_block(m, node->operand[i]));
+    for (int i = 0; i < l->step_count; i++) {
+        const bool pair =
+            (i > 0 && bp__step_is_pointwise(l, i - 1)) || (i + 1 < l->step_count && bp__step_is_pointwise(l, i + 1));
+        if (!pair || !bp__step_is_pointwise(l, i)) {
+            continue;
+        }
+        const bp_status status = plan_node(m, &l->graph->nodes[l->steps[i].node], &m->plans[i]);
+        if (status != BP_OK) {
+            return bp__graph_fail_at(l->graph, l->steps[i].node, status);
+        }
     }
     return BP_OK;
 }
 
-/* Returns whether threads can share a loop: its plans take no workspace. There is one for the program. */
-static bool may_share(const bp__part *parts, int count) {
-    size_t workspace = 0;
-    for (int i = 0; i < count; i++) {
-        workspace += parts[i].plan->prepared->workspace;
+/* Makes the plans of the regions, and drops those that no backend runs. */
+static bp_status plan_regions(making *m) {
+    bp__lowered *l = &m->plan->lowered;
+    const int found = l->region_count;
+    l->region_count = 0;
+    for (int i = 0; i < found; i++) {
+        bp__region region = l->regions[i];
+        BP__TRY(bp__region_plan(l, &region, m->plans));
+        if (region.plan) {
+            l->regions[l->region_count++] = region;
+        }
     }
-    return workspace == 0;
+    bp__lower_place_regions(l);
+    return BP_OK;
 }
 
-/* Adds the loop over whole blocks, then the steps on what is left. */
-static bp_status add_blocks(making *m, const bp__blocks *b) {
+/* Finds regions among the functions whose plans can compute elements in blocks. */
+static bp_status find_regions(making *m) {
+    bp__lowered *l = &m->plan->lowered;
+    BP__TRY(plan_functions(m));
+    bp_plan **joining = bp__alloc_zero((size_t)l->step_count + 1, sizeof *joining);
+    if (!joining) {
+        return bp__fail_memory((size_t)l->step_count * sizeof *joining, "the plan of a graph");
+    }
+    for (int i = 0; i < l->step_count; i++) {
+        joining[i] = m->plans[i] && bp__elements_of(m->plans[i]) ? m->plans[i] : NULL;
+    }
+    bp_status status = bp__lower_regions(l, joining);
+    bp__free(joining);
+    return status == BP_OK ? plan_regions(m) : status;
+}
+
+static bp_status add_region(making *m, bp__region *region) {
     const bp__lowered *l = &m->plan->lowered;
-    m->blocks = b;
-    for (int turn = 0; turn < (b->rest > 0 ? 2 : 1); turn++) {
-        bp__part *first = &m->parts[m->count];
-        m->block_size = turn ? b->rest : b->size;
-        m->block_from = turn ? b->count * b->size : 0;
-        for (int i = b->first; i < b->end; i++) {
-            BP__TRY(add_block_node(m, &l->steps[i], turn ? 1 : b->count));
-        }
-        first->loop = turn ? 0 : b->end - b->first;
-        first->threads = !turn && may_share(first, b->end - b->first) ? b->threads : 0;
+    bp__part *part = &m->parts[m->count];
+    bp__title *title = &m->plan->titles[m->count];
+    bp_value list[BP__REGION_OPERANDS];
+    int inputs;
+    *part = (bp__part){.place = &m->places[m->place_count], .runs = 1, .plan = region->plan};
+    region->plan = NULL;
+    m->count++;
+    *title = (bp__title){.node = -1, .region = region};
+    bp__format(title->text, sizeof title->text, "%d nodes together", region->end - region->first);
+    part->places = bp__region_operands(l, region, list, &inputs);
+    for (int i = 0; i < part->places; i++) {
+        add_place(m, place_of(l, list[i]));
     }
     return BP_OK;
 }
@@ -373,8 +359,8 @@ static size_t count_all_places(const bp__lowered *l) {
 
 static bp_status add_steps(making *m) {
     bp__lowered *l = &m->plan->lowered;
-    const size_t steps = 2 * (size_t)l->step_count + 1, places = 2 * count_all_places(l) + 1; /* blocks have a rest */
-    const bp__blocks *blocks = l->blocks, *end = blocks ? blocks + l->blocks_count : NULL;
+    const size_t steps = (size_t)l->step_count + 1, places = count_all_places(l) + 1;
+    bp__region *region = l->regions, *end = region ? region + l->region_count : NULL;
     m->plan->titles = bp__alloc_zero(steps, sizeof *m->plan->titles);
     m->parts = bp__alloc_zero(steps, sizeof *m->parts);
     m->places = bp__alloc_zero(places, sizeof *m->places);
@@ -383,13 +369,13 @@ static bp_status add_steps(making *m) {
     }
     for (int i = 0; i < l->step_count;) {
         const bp__step *step = &l->steps[i];
-        if (blocks < end && blocks->first == i) {
-            BP__TRY(add_blocks(m, blocks));
-            i = blocks++->end;
+        if (region < end && region->first == i) {
+            BP__TRY(add_region(m, region));
+            i = region++->end;
             continue;
         }
         write_title(m, step, &m->plan->titles[m->count]);
-        BP__TRY(step->node >= 0 ? add_node(m, step->node) : add_copy(m, step));
+        BP__TRY(step->node >= 0 ? add_node(m, i) : add_copy(m, step));
         i++;
     }
     return BP_OK;
@@ -397,14 +383,13 @@ static bp_status add_steps(making *m) {
 
 static bp_status lower_graph(making *m) {
     bp__lowered *l = &m->plan->lowered;
+    BP__TRY(bp__backends_check());
     bp__lower_mark(l);
     BP__TRY(bp__lower_join(l));
     BP__TRY(bp__lower_fold(l));
     BP__TRY(bp__layouts_choose(l, m->inputs, m->outputs));
     bp__lower(l, m->inputs, m->outputs);
-    bp_policy policy;
-    BP__TRY(bp__policy_resolve(&policy, &bp__family_graph));
-    return bp__lower_blocks(l, policy.threads);
+    return find_regions(m);
 }
 
 /* Describes an operand of the whole. */
@@ -447,6 +432,19 @@ static bp_status compose(bp_plan **plan, const making *m, bp__program *program, 
     return status;
 }
 
+/* Releases the plans that no part has. The plans of regions have references of their own. */
+static void release_plans(making *m) {
+    for (int i = 0; m->plans && i < m->plan->lowered.step_count; i++) {
+        bp__plan_release(m->plans[i]);
+    }
+    for (int i = 0; i < m->plan->lowered.region_count; i++) {
+        bp__plan_release(m->plan->lowered.regions[i].plan);
+        m->plan->lowered.regions[i].plan = NULL;
+    }
+    bp__free(m->plans);
+    m->plans = NULL;
+}
+
 static bp_status make_program(making *m, bp__program **program) {
     bp__arena arena = {0};
     bp_status status = lower_graph(m);
@@ -454,6 +452,7 @@ static bp_status make_program(making *m, bp__program **program) {
     const int64_t workspace = arena.peak;
     bp__arena_free(&arena);
     status = status == BP_OK ? add_steps(m) : status;
+    release_plans(m);
     if (status != BP_OK) {
         bp__parts_release(m->parts, m->count);
         drop_plan(m->plan);

@@ -19,7 +19,8 @@ typedef struct bp__work {
 
 /* What a part is called in messages and explanations. */
 typedef struct bp__title {
-    int node; /* -1: a copy */
+    int node;                 /* -1: a copy, or a region */
+    const bp__region *region; /* NULL: none */
     char text[96];
 } bp__title;
 
@@ -46,6 +47,10 @@ void bp__graph_plans_release(struct bp__graph_plans *plans); /* NULL is allowed 
  * checked the tensors. */
 bp_status bp__graph_plans_get(bp_plan **plan, const bp_graph *graph, const DLTensor *const *inputs,
                               const DLTensor *const *outputs, bool data_optional, bool *fresh);
+/* As above, but a plan that is not fresh has no new reference: it is valid until bp__graph_plans_leave(). */
+bp_status bp__graph_plans_enter(bp_plan **plan, const bp_graph *graph, const DLTensor *const *inputs,
+                                const DLTensor *const *outputs, bool data_optional, bool *fresh);
+void bp__graph_plans_leave(const bp_graph *graph);
 /* Forgets a plan, which is to be made again. */
 void bp__graph_plans_forget(const bp_graph *graph, const bp_plan *plan);
 

@@ -1,8 +1,12 @@
 /* plans.c - keeps the plans of a graph: for each layout of its tensors and each policy one, the ones used last.
  *
  * They are not in the plan cache of the process, because they hold the graph's constants, which are freed with the
- * graph. They share its mutex, which the fork handlers know. */
+ * graph. A run finds its plan without a lock: it counts itself as a reader, and reads entries that never change. Who
+ * changes the list holds the mutex of the plan cache, which the fork handlers know. What it takes out of the list is
+ * freed when there is no reader. In a child of fork the readers of other threads stay counted, so that it may be freed
+ * with the graph only. */
 #include "graph/plan.h"
+#include "graph/region.h"
 
 #include "dispatch/thread_cache.h"
 #include "tensor/internal.h"
@@ -10,19 +14,21 @@
 #include <string.h>
 
 enum { MOST_PLANS = 64, NEAR_WORDS = 160, TENSOR_WORDS = 2 + 2 * BP_MAX_NDIM };
-enum { POLICY, EPOCH, BLOCK_BYTES, LAYOUT, TENSORS }; /* words of a key */
+enum { POLICY, EPOCH, BACKEND, BLOCK_BYTES, LAYOUT, TENSORS }; /* words of a key */
 
 typedef struct kept {
     bp_plan *plan;
-    uint64_t *words;
+    atomic_uint_least64_t used; /* when, in calls of the graph */
+    struct kept *next;          /* that was taken out of the list before */
     int count;
-    uint64_t used; /* when, in calls of the graph */
+    uint64_t words[];
 } kept;
 
 struct bp__graph_plans {
-    kept list[MOST_PLANS];
-    int count;
-    uint64_t calls;
+    _Atomic(kept *) list[MOST_PLANS];
+    atomic_int count, readers;
+    atomic_uint_least64_t calls;
+    _Atomic(kept *) retired; /* taken out of the list, and not freed yet */
 };
 
 bp_status bp__graph_plans_create(struct bp__graph_plans **plans) {
@@ -33,14 +39,21 @@ bp_status bp__graph_plans_create(struct bp__graph_plans **plans) {
     return BP_OK;
 }
 
-static void drop_kept(const kept *k) {
-    bp__plan_release(k->plan);
-    bp__free(k->words);
+static void drop_kept(kept *k) {
+    while (k) {
+        kept *next = k->next;
+        bp__plan_release(k->plan);
+        bp__free(k);
+        k = next;
+    }
 }
 
 void bp__graph_plans_release(struct bp__graph_plans *plans) {
-    for (int i = 0; plans && i < plans->count; i++) {
-        drop_kept(&plans->list[i]);
+    for (int i = 0; plans && i < atomic_load(&plans->count); i++) {
+        drop_kept(atomic_load(&plans->list[i]));
+    }
+    if (plans) {
+        drop_kept(atomic_load(&plans->retired));
     }
     bp__free(plans);
 }
@@ -54,6 +67,11 @@ typedef struct key {
     uint64_t settings; /* their epoch when the key was made */
 } key;
 
+/* Returns a number that changes when older plans become invalid, also because the list of backends has changed. */
+static uint64_t epoch_now(void) {
+    return bp__plan_epoch() + bp__backends_epoch();
+}
+
 static bool add_tensors(uint64_t **at, const uint64_t *end, int count, const DLTensor *const *tensors) {
     for (int i = 0; i < count && *at; i++) {
         *at = tensors[i] ? bp__key_tensor(*at, end, tensors[i]) : NULL;
@@ -65,7 +83,8 @@ static bool fill_key(key *k, uint64_t *words, size_t size, const bp_graph *graph
                      const DLTensor *const *outputs) {
     uint64_t *at = words + TENSORS;
     words[POLICY] = bp__thread.policy;
-    words[EPOCH] = bp__plan_epoch();
+    words[EPOCH] = epoch_now();
+    words[BACKEND] = bp__setting(BP_SET_graph_backend); /* equal texts are one */
     words[BLOCK_BYTES] = (uint64_t)bp__setting_int(BP_SET_graph_block_bytes);
     words[LAYOUT] = (uint64_t)bp__setting_int(BP_SET_graph_layout);
     const bool fits = add_tensors(&at, words + size, graph->input_count, inputs) &&
@@ -104,75 +123,117 @@ static bool has_key(const kept *entry, const key *k) {
  * Otherwise a plan that was made meanwhile may not be what the key says. */
 static bool is_current(const key *k) {
     return k->count > 0 && k->settings == bp__settings_epoch() && k->words[POLICY] == bp__thread.policy &&
-           k->words[EPOCH] == bp__plan_epoch();
+           k->words[EPOCH] == epoch_now();
 }
 
 /* ---- Lists ---- */
 
-static bp_plan *look_up(struct bp__graph_plans *plans, const key *k) {
-    bp_plan *plan = NULL;
-    if (k->count == 0) {
-        return NULL;
-    }
-    pthread_mutex_lock(&bp__cache_mutex);
-    for (int i = 0; i < plans->count && !plan; i++) {
-        if (has_key(&plans->list[i], k)) {
-            plan = plans->list[i].plan;
-            plans->list[i].used = ++plans->calls;
-            bp__plan_retain(plan);
-        }
-    }
-    pthread_mutex_unlock(&bp__cache_mutex);
-    return plan;
+/* Returns what can be freed, with the mutex held. A reader that is counted later does not find it any more. */
+static kept *take_retired(struct bp__graph_plans *plans) {
+    return atomic_load(&plans->readers) == 0 ? atomic_exchange(&plans->retired, NULL) : NULL;
 }
 
-/* Returns the entry to replace: one of an older epoch, which no call finds any more, a new one, or the one that was
- * used least recently. */
-static kept *choose_entry(struct bp__graph_plans *plans, uint64_t epoch) {
-    kept *oldest = &plans->list[0];
-    for (int i = 0; i < plans->count; i++) {
-        if (plans->list[i].words[EPOCH] != epoch) {
-            return &plans->list[i];
-        }
-        oldest = plans->list[i].used < oldest->used ? &plans->list[i] : oldest;
+static void retire(struct bp__graph_plans *plans, kept *entry) {
+    entry->next = atomic_load(&plans->retired);
+    atomic_store(&plans->retired, entry);
+}
+
+__attribute__((noinline)) static void free_retired(struct bp__graph_plans *plans) {
+    pthread_mutex_lock(&bp__cache_mutex);
+    kept *old = take_retired(plans);
+    pthread_mutex_unlock(&bp__cache_mutex);
+    drop_kept(old);
+}
+
+void bp__graph_plans_leave(const bp_graph *graph) {
+    struct bp__graph_plans *plans = graph->plans;
+    if (BP__UNLIKELY(atomic_fetch_sub(&plans->readers, 1) == 1 && atomic_load(&plans->retired))) {
+        free_retired(plans);
     }
-    if (plans->count < MOST_PLANS) {
-        plans->list[plans->count] = (kept){0};
-        return &plans->list[plans->count++];
+}
+
+/* Returns the plan, which is valid until bp__graph_plans_leave(); NULL if there is none. */
+static bp_plan *look_up(struct bp__graph_plans *plans, const key *k) {
+    atomic_fetch_add(&plans->readers, 1);
+    const int count = k->count > 0 ? atomic_load(&plans->count) : 0;
+    for (int i = 0; i < count; i++) {
+        kept *entry = atomic_load(&plans->list[i]);
+        if (has_key(entry, k)) {
+            const uint64_t now = atomic_load_explicit(&plans->calls, memory_order_relaxed) + 1;
+            atomic_store_explicit(&plans->calls, now, memory_order_relaxed); /* about the number of calls suffices */
+            atomic_store_explicit(&entry->used, now, memory_order_relaxed);
+            return entry->plan;
+        }
+    }
+    return NULL;
+}
+
+/* Returns the place of the entry to replace: one of an older epoch, which no call finds any more, or the one that was
+ * used least recently. */
+static int choose_entry(struct bp__graph_plans *plans, uint64_t epoch) {
+    const int count = atomic_load(&plans->count);
+    uint64_t least = UINT64_MAX;
+    int oldest = count;
+    for (int i = 0; i < count; i++) {
+        const kept *entry = atomic_load(&plans->list[i]);
+        const uint64_t used = atomic_load(&entry->used);
+        if (entry->words[EPOCH] != epoch) {
+            return i;
+        }
+        if (count == MOST_PLANS && used < least) {
+            least = used;
+            oldest = i;
+        }
     }
     return oldest;
+}
+
+/* Puts an entry into the list. */
+static void insert(struct bp__graph_plans *plans, kept *entry) {
+    const int at = choose_entry(plans, entry->words[EPOCH]);
+    if (at == atomic_load(&plans->count)) {
+        atomic_store(&plans->list[at], entry);
+        atomic_store(&plans->count, at + 1);
+    } else {
+        retire(plans, atomic_exchange(&plans->list[at], entry));
+    }
 }
 
 /* Keeps a plan, with a reference of its own, unless settings have changed. Without memory it is not kept. */
 static void keep_plan(struct bp__graph_plans *plans, const key *k, bp_plan *plan) {
     const size_t size = (size_t)k->count * sizeof *k->words;
-    uint64_t *words = is_current(k) ? bp__alloc(size) : NULL;
-    kept old = {0};
-    if (!words) {
+    kept *entry = is_current(k) ? bp__alloc_zero(1, sizeof *entry + size) : NULL;
+    if (!entry) {
         return;
     }
-    memcpy(words, k->words, size);
+    entry->plan = plan;
+    entry->count = k->count;
+    memcpy(entry->words, k->words, size);
     bp__plan_retain(plan);
     pthread_mutex_lock(&bp__cache_mutex);
-    kept *entry = choose_entry(plans, k->words[EPOCH]);
-    old = *entry;
-    *entry = (kept){plan, words, k->count, ++plans->calls};
+    atomic_store(&entry->used, atomic_fetch_add(&plans->calls, 1) + 1);
+    insert(plans, entry);
+    kept *old = take_retired(plans);
     pthread_mutex_unlock(&bp__cache_mutex);
-    drop_kept(&old);
+    drop_kept(old);
 }
 
 void bp__graph_plans_forget(const bp_graph *graph, const bp_plan *plan) {
     struct bp__graph_plans *plans = graph->plans;
-    kept found = {0};
     pthread_mutex_lock(&bp__cache_mutex);
-    for (int i = 0; i < plans->count && !found.plan; i++) {
-        if (plans->list[i].plan == plan) {
-            found = plans->list[i];
-            plans->list[i] = plans->list[--plans->count];
+    const int last = atomic_load(&plans->count) - 1;
+    for (int i = 0; i <= last; i++) {
+        kept *entry = atomic_load(&plans->list[i]);
+        if (entry->plan == plan) {
+            atomic_store(&plans->list[i], atomic_load(&plans->list[last])); /* who reads meanwhile may miss it */
+            atomic_store(&plans->count, last);
+            retire(plans, entry);
+            break;
         }
     }
+    kept *old = take_retired(plans);
     pthread_mutex_unlock(&bp__cache_mutex);
-    drop_kept(&found);
+    drop_kept(old);
 }
 
 /* ---- Finding ---- */
@@ -185,29 +246,56 @@ static bp_status make_plan(bp_plan **plan, const bp_graph *graph, const DLTensor
     return BP_OK;
 }
 
-bp_status bp__graph_plans_get(bp_plan **plan, const bp_graph *graph, const DLTensor *const *inputs,
-                              const DLTensor *const *outputs, bool data_optional, bool *fresh) {
+/* Makes the plan under the settings of now, if a library that planning opened has started a runtime. */
+static bp_status make_again(bp_plan **plan, const bp_graph *graph, const DLTensor *const *inputs,
+                            const DLTensor *const *outputs, bool data_optional, key *k) {
+    bp__plan_release(*plan);
+    *plan = NULL;
+    free_key(k);
+    bp__thread_update();
+    make_key(k, graph, inputs, outputs);
+    return make_plan(plan, graph, inputs, outputs, data_optional, k);
+}
+
+/* Makes the plan, with a reference for the caller. */
+__attribute__((noinline)) static bp_status make_first(bp_plan **plan, const bp_graph *graph,
+                                                      const DLTensor *const *inputs, const DLTensor *const *outputs,
+                                                      bool data_optional, key *k) {
+    bp_status status = make_plan(plan, graph, inputs, outputs, data_optional, k);
+    return status == BP_OK && k->count > 0 && !is_current(k)
+               ? make_again(plan, graph, inputs, outputs, data_optional, k)
+               : status;
+}
+
+bp_status bp__graph_plans_enter(bp_plan **plan, const bp_graph *graph, const DLTensor *const *inputs,
+                                const DLTensor *const *outputs, bool data_optional, bool *fresh) {
     key k;
     bp__thread_update();
     make_key(&k, graph, inputs, outputs);
     *plan = look_up(graph->plans, &k);
-    if (!*plan) { /* a new runtime changes settings */
+    if (BP__UNLIKELY(!*plan)) { /* a new runtime changes settings */
+        bp__graph_plans_leave(graph);
         bp__thread_find_runtimes();
         free_key(&k);
         make_key(&k, graph, inputs, outputs);
         *plan = look_up(graph->plans, &k);
     }
     *fresh = !*plan;
-    bp_status status = *plan ? BP_OK : make_plan(plan, graph, inputs, outputs, data_optional, &k);
-    const bool outdated = status == BP_OK && *fresh && k.count > 0 && !is_current(&k);
-    free_key(&k);
-    if (outdated) { /* a library that planning opened has started a runtime: plan for the settings of now */
-        bp__plan_release(*plan);
-        *plan = NULL;
-        bp__thread_update();
-        make_key(&k, graph, inputs, outputs);
-        status = make_plan(plan, graph, inputs, outputs, data_optional, &k);
-        free_key(&k);
+    bp_status status = BP_OK;
+    if (BP__UNLIKELY(!*plan)) {
+        bp__graph_plans_leave(graph);
+        status = make_first(plan, graph, inputs, outputs, data_optional, &k);
     }
+    free_key(&k);
     return status;
+}
+
+bp_status bp__graph_plans_get(bp_plan **plan, const bp_graph *graph, const DLTensor *const *inputs,
+                              const DLTensor *const *outputs, bool data_optional, bool *fresh) {
+    BP__TRY(bp__graph_plans_enter(plan, graph, inputs, outputs, data_optional, fresh));
+    if (!*fresh) {
+        bp__plan_retain(*plan);
+        bp__graph_plans_leave(graph);
+    }
+    return BP_OK;
 }

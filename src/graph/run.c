@@ -241,7 +241,7 @@ static bp_status run_plan(const bp_graph *graph, bp_plan *plan, bool fresh, cons
     static const bp_exec exec = {.struct_size = sizeof exec, .scalars = bp__plain_scalars};
     bp__count_run(plan);
     const int64_t start = bp__thread.observed ? bp__now_ns() : 0;
-    bp_status status = bp__plan_run(plan, operands, &exec);
+    bp_status status = bp__plan_run_uncancelled(plan, operands, &exec); /* bp_graph_run() sees to it */
     if (bp__thread.observed) {
         bp__trace_call(plan, fresh, start, bp__now_ns(), status);
     }
@@ -283,14 +283,18 @@ static bp_status run_on_plan(const bp_graph *graph, bp_plan *plan, bool fresh, c
 static bp_status run_planned(const bp_graph *graph, const DLTensor *const *inputs, const DLTensor *const *outputs) {
     bp_plan *plan;
     bool fresh;
-    BP__TRY(bp__graph_plans_get(&plan, graph, inputs, outputs, false, &fresh));
+    BP__TRY(bp__graph_plans_enter(&plan, graph, inputs, outputs, false, &fresh));
     bp_status status = run_on_plan(graph, plan, fresh, inputs, outputs);
-    bp__plan_release(plan);
+    if (fresh) {
+        bp__plan_release(plan);
+    } else {
+        bp__graph_plans_leave(graph);
+    }
     return status;
 }
 
 static bp_status run_either(const bp_graph *graph, const DLTensor *const *inputs, const DLTensor *const *outputs) {
-    if (BP__LIKELY(bp__setting_int(BP_SET_graph_backend) == 0)) {
+    if (BP__LIKELY(strcmp(bp__setting_text(BP_SET_graph_backend), "eager") != 0)) {
         return run_planned(graph, inputs, outputs);
     }
     BP__TRY(bp__graph_check_tensors(graph, inputs, outputs, false));

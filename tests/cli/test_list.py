@@ -319,3 +319,10 @@ def test_a_folder_that_shadows(backplane, tmp_path):
         f["severity"] == "warning" and row["soname"] in f["finding"] and str(tmp_path / "front") in f["finding"]
         for f in found
     )
+
+
+def test_backends_of_graphs(backplane):
+    """The backends of a program are in its process only, so that the command has the built-in one."""
+    listed = backplane("list", "--json").json["graph_backends"]
+    assert [one["name"] for one in listed] == ["blocks"] and listed[0]["description"]
+    assert "GRAPH BACKEND" in backplane("list", "--backends").out

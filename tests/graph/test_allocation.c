@@ -66,8 +66,84 @@ static void test_allocation(void **state) {
     test_exhausted(live_once);
 }
 
+/* ---- Regions, in blocks and by a backend of the program ---- */
+
+static int accept_all(void *user, const bp_region *region, bp_region_offer *offer) {
+    (void)user;
+    offer->workspace = (size_t)region->node_count;
+    return 1;
+}
+
+static bp_status plan_nothing(void *user, const bp_region *region, void **planned) {
+    (void)region;
+    *planned = user;
+    return BP_OK;
+}
+
+static bp_status run_nothing(void *planned, void *const *addresses, void *workspace) {
+    (void)planned;
+    (void)addresses;
+    (void)workspace;
+    return BP_OK;
+}
+
+static void destroy_nothing(void *planned) {
+    (void)planned;
+}
+
+static bp_status run_regions(const bp_options *options, const bp_graph *graph) {
+    static float x[16], y[16];
+    bp_view xv, yv;
+    bp_explanation *explanation = NULL;
+    bp_view_matrix(&xv, x, BP_F32, 4, 4);
+    bp_view_matrix(&yv, y, BP_F32, 4, 4);
+    const DLTensor *in[] = {&xv.tensor};
+    DLTensor *out[] = {&yv.tensor};
+    bp_status status = bp_graph_run(options, graph, in, out);
+    if (status == BP_OK) {
+        status = bp_graph_explain(&explanation, options, graph, in, (const DLTensor *const *)out);
+    }
+    bp_explanation_release(explanation);
+    return status;
+}
+
+static bp_status live_with_regions(void) {
+    static const char text[] = HEAD "a = binary(x, x, kind=multiply)\nb = binary(a, x)\np = permute(b, [1, 0])\n"
+                                    "c = unary(p, kind=exp)\nd = unary(c, kind=relu)\noutput y = d\n";
+    const bp_graph_backend backend = {.struct_size = sizeof backend,
+                                      .name = "mine",
+                                      .description = "nothing",
+                                      .accept = accept_all,
+                                      .plan = plan_nothing,
+                                      .run = run_nothing,
+                                      .destroy = destroy_nothing};
+    bp_options *options = NULL;
+    bp_graph *graph;
+    bp_status status = bp_graph_parse(&graph, sizeof text - 1, text);
+    if (status != BP_OK) {
+        return status;
+    }
+    status = run_regions(NULL, graph);
+    const bp_status added = status == BP_OK ? bp_graph_backend_add(&backend) : BP_E_NO_MEMORY;
+    status = status == BP_OK ? added : status;
+    status = status == BP_OK ? run_regions(NULL, graph) : status;
+    status = status == BP_OK ? bp_options_new(&options, "graph.backend=\"-mine, -blocks\"") : status;
+    status = status == BP_OK ? run_regions(options, graph) : status;
+    bp_options_release(options);
+    if (added == BP_OK) {
+        assert_int_equal(bp_graph_backend_remove("mine"), BP_OK);
+    }
+    bp_graph_release(graph);
+    return status;
+}
+
+static void test_regions(void **state) {
+    (void)state;
+    test_exhausted(live_with_regions);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_allocation)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_allocation), cmocka_unit_test(test_regions)};
     /* Real libraries would slow down every round; other tests cover them. */
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);

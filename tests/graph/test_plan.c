@@ -158,39 +158,40 @@ static void test_blocks(void **state) {
 
 #define HEAD "graph 1\ninput x f32 [4, 4]\n"
 
-/* Returns the number of parts; negative if one of them is a copy. */
-static int count_parts(const char *text) {
+/* Returns the number of steps; negative if one of them is a copy. */
+static int count_steps(const char *text) {
     bp_graph *graph = parse(text);
     bp_plan *plan = plan_graph(graph);
-    int count = bp__program_of(plan)->count;
-    for (int i = 0; i < bp__program_of(plan)->count && count > 0; i++) {
-        count = owner_of(plan)->titles[i].node < 0 ? -count : count;
+    const bp__lowered *l = &owner_of(plan)->lowered;
+    int count = l->step_count;
+    for (int i = 0; i < l->step_count && count > 0; i++) {
+        count = l->steps[i].node < 0 ? -count : count;
     }
     bp_plan_release(plan);
     bp_graph_release(graph);
     return count;
 }
 
-/* Dead, equal and constant nodes are no parts; nodes with other fields or operands are. */
-static void test_parts(void **state) {
+/* Dead, equal and constant nodes are no steps; nodes with other fields or operands are. */
+static void test_steps(void **state) {
     (void)state;
-    assert_int_equal(count_parts(HEAD "a = unary(x, kind=exp)\nb = unary(x, kind=exp)\nc = binary(a, b, kind=add)\n"
+    assert_int_equal(count_steps(HEAD "a = unary(x, kind=exp)\nb = unary(x, kind=exp)\nc = binary(a, b, kind=add)\n"
                                       "d = unary(x, kind=tanh)\noutput y = c\n"),
                      2);
-    assert_int_equal(count_parts(HEAD "a = unary(x, kind=exp)\nb = unary(x, kind=tanh)\nc = binary(a, b, kind=add)\n"
+    assert_int_equal(count_steps(HEAD "a = unary(x, kind=exp)\nb = unary(x, kind=tanh)\nc = binary(a, b, kind=add)\n"
                                       "output y = c\n"),
                      3);
-    assert_int_equal(count_parts(HEAD "p = permute(x, [1, 0])\nq = permute(x, [1, 0])\na = unary(p, kind=exp)\n"
+    assert_int_equal(count_steps(HEAD "p = permute(x, [1, 0])\nq = permute(x, [1, 0])\na = unary(p, kind=exp)\n"
                                       "b = unary(q, kind=exp)\nc = binary(a, b, kind=add)\noutput y = c\n"),
                      2);
-    assert_int_equal(count_parts(HEAD "constant k f32 [4] = [1, 2, 3, 4]\ne = unary(k, kind=exp)\n"
+    assert_int_equal(count_steps(HEAD "constant k f32 [4] = [1, 2, 3, 4]\ne = unary(k, kind=exp)\n"
                                       "v = reshape(e, [4, 1])\nf = unary(v, kind=sqrt)\nc = binary(x, f, kind=add)\n"
                                       "output y = c\n"),
                      1);
-    assert_int_equal(count_parts(HEAD "a = unary(x, kind=exp)\nb = unary(x, kind=exp)\noutput y = a\noutput z = b\n"),
+    assert_int_equal(count_steps(HEAD "a = unary(x, kind=exp)\nb = unary(x, kind=exp)\noutput y = a\noutput z = b\n"),
                      2);
-    assert_int_equal(count_parts(HEAD "output y = x\n"), -1);
-    assert_int_equal(count_parts("graph 1\ninput x f32 [0, 4]\na = unary(x, kind=exp)\noutput y = a\n"), 0);
+    assert_int_equal(count_steps(HEAD "output y = x\n"), -1);
+    assert_int_equal(count_steps("graph 1\ninput x f32 [0, 4]\na = unary(x, kind=exp)\noutput y = a\n"), 0);
 }
 
 /* A constant weight is packed, and the result is the call's. */
@@ -278,10 +279,12 @@ static void test_forgotten(void **state) {
 }
 
 static atomic_bool sets;
+static atomic_int allocations;
 
 /* An allocation at which a setting changes, as if another thread did it. */
 static void *set_and_allocate(void *user, size_t size) {
     (void)user;
+    allocations++;
     if (atomic_exchange(&sets, false)) {
         assert_int_equal(bp_set("deterministic", "run"), BP_OK);
     }
@@ -337,6 +340,62 @@ static void test_changed(void **state) {
     bp_graph_release(graph);
     assert_int_equal(bp_reset(), BP_OK);
     assert_int_equal(bp_set_allocator(NULL), BP_OK);
+}
+
+/* A run that finds its plan takes no lock, and allocates nothing. */
+static void test_warm(void **state) {
+    (void)state;
+    static const bp_allocator counting = {set_and_allocate, set_and_reallocate, release_block, NULL};
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_set_allocator(&counting), BP_OK);
+    bp_graph *graph = parse(HEAD "a = unary(x, kind=exp)\nb = binary(a, x)\nc = unary(b, kind=abs)\noutput y = c\n");
+    random_source random = {1};
+    tensors in, out;
+    make_tensors(&in, graph, false, false, &random);
+    make_tensors(&out, graph, true, false, &random);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(bp_graph_run(NULL, graph, (const DLTensor *const *)in.list, out.list), BP_OK);
+    }
+    atomic_store(&allocations, 0);
+    alarm(60); /* a run that waits for the lock never ends */
+    pthread_mutex_lock(&bp__cache_mutex);
+    assert_int_equal(bp_graph_run(NULL, graph, (const DLTensor *const *)in.list, out.list), BP_OK);
+    pthread_mutex_unlock(&bp__cache_mutex);
+    alarm(0);
+    assert_int_equal(allocations, 0);
+    free_tensors(&in);
+    free_tensors(&out);
+    bp_graph_release(graph);
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_set_allocator(NULL), BP_OK);
+}
+
+/* A plan that is taken out of the list while a run reads it is freed after that run. */
+static void test_forgotten_in_use(void **state) {
+    (void)state;
+    bp_graph *graph = parse(HEAD "a = unary(x, kind=exp)\noutput y = a\n");
+    random_source random = {1};
+    tensors in, out;
+    bp_plan *plan, *next;
+    bool fresh;
+    make_tensors(&in, graph, false, false, &random);
+    make_tensors(&out, graph, true, false, &random);
+    bp_plan_release(plan_graph(graph));
+    const DLTensor *const *from = (const DLTensor *const *)in.list, *const *to = (const DLTensor *const *)out.list;
+    assert_int_equal(bp__graph_plans_enter(&plan, graph, from, to, false, &fresh), BP_OK);
+    assert_false(fresh);
+    const int64_t blocks = bp__live_blocks();
+    bp__graph_plans_forget(graph, plan);
+    assert_int_equal(bp__live_blocks(), blocks);
+    assert_int_equal(plan->references, 1);
+    bp__graph_plans_leave(graph);
+    assert_true(bp__live_blocks() < blocks);
+    assert_int_equal(bp__graph_plans_enter(&next, graph, from, to, false, &fresh), BP_OK);
+    assert_true(fresh);
+    bp__plan_release(next);
+    free_tensors(&in);
+    free_tensors(&out);
+    bp_graph_release(graph);
 }
 
 /* ---- Messages ---- */
@@ -488,10 +547,19 @@ static void test_explanation(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random),  cmocka_unit_test(test_blocks),       cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_packed),  cmocka_unit_test(test_kept),         cmocka_unit_test(test_forgotten),
-        cmocka_unit_test(test_changed), cmocka_unit_test(test_failing_node), cmocka_unit_test(test_threads),
-        cmocka_unit_test(test_forks),   cmocka_unit_test(test_explanation),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_packed),
+        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_forgotten),
+        cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_failing_node),
+        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_forks),
+        cmocka_unit_test(test_explanation),
+        cmocka_unit_test(test_warm),
+        cmocka_unit_test(test_forgotten_in_use),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -252,6 +252,29 @@ static void print_backends(void) {
     cli_table_end(table);
 }
 
+/* Backends of graphs. What a program adds is in its process only. */
+static void print_graph_backends(void) {
+    cli_table *table = cli_table_new("GRAPH BACKEND|DESCRIPTION");
+    bp_graph_backend_info info = {.struct_size = sizeof info};
+    for (int i = 0; bp_graph_backend_at(i, &info); i++) {
+        cli_cell(table, CLI_STRONG, "%s", info.name);
+        cli_cell(table, CLI_PLAIN, "%s", info.description);
+    }
+    cli_table_end(table);
+}
+
+static void graph_backends_json(void) {
+    bp_graph_backend_info info = {.struct_size = sizeof info};
+    json_open("graph_backends", '[');
+    for (int i = 0; bp_graph_backend_at(i, &info); i++) {
+        json_open(NULL, '{');
+        json_text("name", info.name);
+        json_text("description", info.description);
+        json_close();
+    }
+    json_close();
+}
+
 static void backends_json(void) {
     bp_backend_info info = {.struct_size = sizeof info};
     json_open("backends", '[');
@@ -310,6 +333,7 @@ static void print_json(int count) {
     json_close();
     providers_json();
     backends_json();
+    graph_backends_json();
     json_open("searched", '[');
     for (int i = 0; bp_search_location_at(i, &place, &outcome); i++) {
         json_open(NULL, '{');
@@ -368,6 +392,8 @@ static int list(const cli_args *args) {
     }
     if (backends || all) {
         print_backends();
+        putchar('\n');
+        print_graph_backends();
     }
     if (all) {
         putchar('\n');
@@ -378,7 +404,7 @@ static int list(const cli_args *args) {
 
 static const cli_option options[] = {
     {"all", 'a', NULL, "Show every file and property, the source of each, and the search locations."},
-    {"backends", 'b', NULL, "Show the backends of torch.backends instead, and why each one is unavailable."},
+    {"backends", 'b', NULL, "Show the backends of torch.backends instead, and why each one is unavailable; and the backends of graphs."},
     {"devices", 'd', NULL,
      "Show the devices instead: GPUs and others that a runtime such as OpenCL drives, and why not."},
     {"device", 0, "ID", "Device that --record describes; the first one besides the host unless given."},

@@ -1,5 +1,5 @@
 /* kernel_number.h - template: functions of elements of one real type. Parameters: TYPE (its suffix), REAL, VECTOR and
- * NAME(x). Include it after kernel_function.h, whose parameters it undefines. */
+ * NAME(x). Include it after kernel_function.h. */
 typedef REAL NAME(number) __attribute__((may_alias));
 typedef REAL NAME(loose) __attribute__((vector_size(VECTOR_BYTES), aligned(sizeof(REAL)), may_alias));
 
@@ -29,16 +29,8 @@ INLINE VECTOR NAME(hardswish)(VECTOR x) {
     return x * (NAME(select)(MASK(raised > ALL(6)), ALL(6), raised) / ALL(6));
 }
 
-INLINE VECTOR NAME(add)(VECTOR a, VECTOR b) {
-    return a + b;
-}
-
 INLINE VECTOR NAME(subtract)(VECTOR a, VECTOR b) {
     return a - b;
-}
-
-INLINE VECTOR NAME(multiply)(VECTOR a, VECTOR b) {
-    return a * b;
 }
 
 INLINE VECTOR NAME(divide)(VECTOR a, VECTOR b) {
@@ -213,21 +205,3 @@ BINARY(atan2)
 #undef ALL
 #undef MASK
 #undef SIGN
-
-/* Parameters of several templates. */
-#undef TYPE
-#undef REAL
-#undef VECTOR
-#undef WORD
-#undef MANTISSA
-#undef BIAS
-#undef FINITE
-#undef NEAR
-#undef EXP_OVERFLOWS
-#undef EXPM1_IS_LESS_1
-#undef ERF_IS_1
-#undef SIN_TERMS
-#undef COS_TERMS
-#undef ERF_TERMS
-#undef QUARTER
-#undef LOWEST

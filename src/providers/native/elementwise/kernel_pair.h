@@ -153,7 +153,7 @@ INLINE VECTOR NAME(pow)(VECTOR x, VECTOR y) {
     const NAME(bitmask) one =
         MASK(y == ALL(0)) | MASK(x == ALL(1)) | (MASK(size == ALL(1)) & MASK(NAME(size_of)(y) == ALL(INFINITY)));
     const VECTOR turned = (VECTOR)((NAME(bits))power ^ ((NAME(bits))odd & (NAME(bits))x & SIGN));
-    const VECTOR known = NAME(select)(MASK(x != x) | MASK(y != y), x + y, turned);
+    const VECTOR known = NAME(select)(MASK(x != x) | MASK(y != y), NAME(add)(x, y), turned);
     return NAME(select)(one, ALL(1), NAME(select)(undefined, ALL(NAN), known));
 }
 
@@ -181,7 +181,7 @@ INLINE VECTOR NAME(atan2)(VECTOR y, VECTOR x) {
     angle = NAME(select)(steep, ALL(PI_HIGH / 2) - (angle - ALL(PI_LOW / 2)), angle);
     const NAME(bitmask) left = MASK(((NAME(bits))x & SIGN) != 0);
     angle = NAME(select)(left, ALL(PI_HIGH) - (angle - ALL(PI_LOW)), angle);
-    return NAME(select)(MASK(x != x) | MASK(y != y), x + y, NAME(with_sign)(angle, y));
+    return NAME(select)(MASK(x != x) | MASK(y != y), NAME(add)(x, y), NAME(with_sign)(angle, y));
 }
 
 #undef ALL

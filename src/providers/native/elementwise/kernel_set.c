@@ -9,6 +9,7 @@
 #include "providers/native/kernel_convert.h"
 #include "providers/native/kernel_math.h"
 
+#include "kernel_commute.h"
 #include "kernel_convert.h"
 #include "kernel_round.h"
 #include "kernel_select.h"
@@ -56,6 +57,8 @@
 #include "kernel_numbers.h"
 
 #include "kernel_number.h"
+
+#include "kernel_joined.h"
 
 #define TYPE f64
 #define REAL double
@@ -117,6 +120,8 @@
 #include "kernel_numbers.h"
 
 #include "kernel_number.h"
+
+#include "kernel_joined.h"
 
 #define TYPE i32
 #define INTEGER int32_t
@@ -188,6 +193,31 @@
 #define REAL_BINARY(type)                                                                                              \
     { NUMBER_BINARY(type), [BP_BINARY_DIVIDE] = run_divide_##type, [BP_BINARY_ATAN2] = run_atan2_##type }
 
+/* The kernels of pairs: f, then g. */
+#define PAIR(type, f, KIND, g) [BP__JOINED_##KIND] = {f##_then_##g##_##type, f##_into_##g##_##type}
+#define PAIRS_OF(type, f)                                                                                              \
+    {                                                                                                                  \
+        PAIR(type, f, ADD, add), PAIR(type, f, SUBTRACT, subtract), PAIR(type, f, MULTIPLY, multiply),                 \
+            PAIR(type, f, MAXIMUM, greater), PAIR(type, f, MINIMUM, less)                                              \
+    }
+#define PAIRS(type)                                                                                                    \
+    {                                                                                                                  \
+        [BP__JOINED_ADD] = PAIRS_OF(type, add), [BP__JOINED_SUBTRACT] = PAIRS_OF(type, subtract),                      \
+        [BP__JOINED_MULTIPLY] = PAIRS_OF(type, multiply), [BP__JOINED_MAXIMUM] = PAIRS_OF(type, greater),              \
+        [BP__JOINED_MINIMUM] = PAIRS_OF(type, less)                                                                    \
+    }
+#define THEN_OF(type, f)                                                                                               \
+    {                                                                                                                  \
+        [BP__JOINED_RELU] = f##_before_relu_##type, [BP__JOINED_ABS] = f##_before_size_of_##type,                      \
+        [BP__JOINED_NEGATIVE] = f##_before_negative_##type, [BP__JOINED_CLIP] = f##_before_clip_##type                 \
+    }
+#define THEN(type)                                                                                                     \
+    {                                                                                                                  \
+        [BP__JOINED_ADD] = THEN_OF(type, add), [BP__JOINED_SUBTRACT] = THEN_OF(type, subtract),                        \
+        [BP__JOINED_MULTIPLY] = THEN_OF(type, multiply), [BP__JOINED_MAXIMUM] = THEN_OF(type, greater),                \
+        [BP__JOINED_MINIMUM] = THEN_OF(type, less)                                                                     \
+    }
+
 const bp__element_kernels KERNEL_TABLE(bp__element_kernels) = {
     .read = {[BP__DOMAIN_I32] = {[BP_I32] = read_i32_i32},
              [BP__DOMAIN_I64] = {[BP_I8] = read_i64_i8,
@@ -214,4 +244,6 @@ const bp__element_kernels KERNEL_TABLE(bp__element_kernels) = {
                [4] = select_uint32_t,
                [8] = select_uint64_t,
                [16] = select_wide_bits},
+    .pair = {[BP__DOMAIN_F32] = PAIRS(f32), [BP__DOMAIN_F64] = PAIRS(f64)},
+    .then = {[BP__DOMAIN_F32] = THEN(f32), [BP__DOMAIN_F64] = THEN(f64)},
 };

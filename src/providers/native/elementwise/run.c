@@ -11,29 +11,24 @@
 
 enum {
     TILE = 1024,            /* elements of a tile; the tiles of three operands fit into the first cache */
-    BUFFER = 4096,          /* bytes of a tile that is copied to the stack */
     MOST_AT_ONCE = 1 << 17, /* elements that a thread computes between two looks at the interrupt */
     SHARES = 4,             /* a thread takes at least so many, so that all end together */
     SQUARE = 32,            /* columns of a tile in which an input has no contiguous columns */
     COPY_SIDE = 256,        /* rows and columns of a tile of a copy */
-    COPY_ROW = 1 << 16,     /* columns, if they are contiguous */
-    MOST_INPUTS = 2         /* of a function */
+    COPY_ROW = 1 << 16      /* columns, if they are contiguous */
 };
 
 typedef struct prepared {
-    bp_prepared base; /* must be first */
-    const bp_host *host;
+    bp__element_call of; /* must be first */
     bp_problem problem;
-    bp__element_set set;
     bp__element_loop loop;
-    int threads, inputs;
-    int64_t element[BP_ELEMENTWISE_OPERANDS]; /* bytes */
-    int64_t rows, columns;                    /* of a tile */
-    int64_t last_columns;                     /* of the last tile of a row */
-    int64_t step[BP_ELEMENTWISE_OPERANDS];    /* bytes from a tile to the next one of a row */
-    int64_t row_tiles, column_tiles, tiles;   /* of a matrix; all tiles */
-    int64_t chunk;                            /* tiles that a thread takes at once */
-    bool single;                              /* all elements are one direct tile, whose addresses are the operands' */
+    int threads;
+    int64_t rows, columns;                  /* of a tile */
+    int64_t last_columns;                   /* of the last tile of a row */
+    int64_t step[BP_ELEMENTWISE_OPERANDS];  /* bytes from a tile to the next one of a row */
+    int64_t row_tiles, column_tiles, tiles; /* of a matrix; all tiles */
+    int64_t chunk;                          /* tiles that a thread takes at once */
+    bool single;                            /* all elements are one direct tile, whose addresses are the operands' */
 } prepared;
 
 typedef struct call {
@@ -66,12 +61,12 @@ static tile tile_of(const call *w, int64_t index) {
     tile t = {.rows = bp__least(plan->rows, loop->size[last - 1] - start[last - 1]),
               .columns = bp__least(plan->columns, loop->size[last] - start[last]),
               .following = plan->column_tiles - 1 - column};
-    for (int i = 0; i <= plan->inputs; i++) {
+    for (int i = 0; i <= plan->of.inputs; i++) {
         int64_t offset = 0;
         for (int d = 0; d <= last; d++) {
             offset += start[d] * loop->stride[i][d];
         }
-        t.at[i] = w->operand[i] + offset * plan->element[i];
+        t.at[i] = w->operand[i] + offset * plan->of.element[i];
     }
     return t;
 }
@@ -85,54 +80,23 @@ static void next_tile(const call *w, int64_t index, tile *t) {
     }
     t->following--;
     t->columns = t->following > 0 ? plan->columns : plan->last_columns;
-    for (int i = 0; i <= plan->inputs; i++) {
+    for (int i = 0; i <= plan->of.inputs; i++) {
         t->at[i] = (char *)((uintptr_t)t->at[i] + (uintptr_t)plan->step[i]);
     }
 }
 
-/* Returns whether the tile's elements of an operand are one after another, in the type of the domain. */
-static bool is_direct(const prepared *plan, const tile *t, int operand) {
-    const int last = plan->loop.ndim - 1;
-    const int64_t *stride = plan->loop.stride[operand];
-    return plan->set.direct[operand] && (t->columns == 1 || stride[last] == 1) &&
-           (t->rows == 1 || stride[last - 1] == t->columns);
-}
-
-/* Returns the tile's elements of an input, in the type of the domain. */
-static const void *values_of(const prepared *plan, const tile *t, int operand, void *buffer) {
-    const int last = plan->loop.ndim - 1;
-    const int64_t *stride = plan->loop.stride[operand];
-    if (is_direct(plan, t, operand)) {
-        return t->at[operand];
-    }
-    if (plan->set.direct[operand] && stride[last - 1] == 1 && llabs(stride[last]) > 1) { /* transposed */
-        plan->host->copy_matrix((bp_dtype)plan->problem.of.elementwise.type[operand], t->rows, t->columns, buffer,
-                                t->columns, 1, t->at[operand], 1, stride[last], 0);
-    } else {
-        plan->set.read[operand](t->rows, t->columns, t->at[operand], stride[last - 1], stride[last], buffer);
-    }
-    return buffer;
+/* Returns the strides of an operand in a tile. */
+static bp__element_layout layout_of(const prepared *plan, int operand) {
+    const int64_t *stride = plan->loop.stride[operand] + plan->loop.ndim - 2;
+    return (bp__element_layout){stride[0], stride[1]};
 }
 
 static void compute_tile(const prepared *plan, const tile *t) {
-    /* The results may take the place of the first input: the functions read each element before they write it.
-     */
-    _Alignas(64) char buffer[MOST_INPUTS][BUFFER];
-    const int last = plan->loop.ndim - 1, output = plan->inputs;
-    const bool direct = is_direct(plan, t, output);
-    const bool converts = !plan->set.unary && !plan->set.binary;
-    void *y = direct ? (void *)t->at[output] : (void *)buffer[0];
-    const void *x = values_of(plan, t, 0, converts && direct ? y : buffer[0]);
-    if (plan->set.binary) {
-        plan->set.binary(t->rows * t->columns, x, values_of(plan, t, 1, buffer[1]), y);
-    } else if (plan->set.unary) {
-        plan->set.unary(t->rows * t->columns, x, y, plan->problem.of.elementwise.number);
+    bp__element_layout layout[BP_ELEMENTWISE_OPERANDS];
+    for (int i = 0; i <= plan->of.inputs; i++) {
+        layout[i] = layout_of(plan, i);
     }
-    const void *result = converts ? x : y;
-    if (result != t->at[output]) {
-        plan->set.write(t->rows, t->columns, result, t->at[output], plan->loop.stride[output][last - 1],
-                        plan->loop.stride[output][last]);
-    }
+    bp__element_tile(&plan->of, t->rows, t->columns, t->at, layout);
 }
 
 static void copy_tile(const prepared *plan, const tile *t) {
@@ -143,13 +107,13 @@ static void copy_tile(const prepared *plan, const tile *t) {
     }
     if (from[last] == 1 && to[last] == 1) {
         for (int64_t r = 0; r < t->rows; r++) {
-            memcpy(t->at[1] + r * to[last - 1] * plan->element[1], t->at[0] + r * from[last - 1] * plan->element[0],
-                   (size_t)(t->columns * plan->element[0]));
+            memcpy(t->at[1] + r * to[last - 1] * plan->of.element[1],
+                   t->at[0] + r * from[last - 1] * plan->of.element[0], (size_t)(t->columns * plan->of.element[0]));
         }
         return;
     }
-    plan->host->copy_matrix((bp_dtype)plan->problem.dtype, t->rows, t->columns, t->at[1], to[last - 1], to[last],
-                            t->at[0], from[last - 1], from[last], 0);
+    plan->of.host->copy_matrix((bp_dtype)plan->problem.dtype, t->rows, t->columns, t->at[1], to[last - 1], to[last],
+                               t->at[0], from[last - 1], from[last], 0);
 }
 
 static void select_tile(const prepared *plan, const tile *t) {
@@ -159,11 +123,11 @@ static void select_tile(const prepared *plan, const tile *t) {
         row[i] = plan->loop.stride[i][last - 1];
         column[i] = plan->loop.stride[i][last];
     }
-    plan->set.select(t->rows, t->columns, t->at, row, column);
+    plan->of.set.select(t->rows, t->columns, t->at, row, column);
 }
 
 static bool is_copy(const prepared *plan) {
-    return !plan->set.write && !plan->set.select;
+    return !plan->of.set.write && !plan->of.set.select;
 }
 
 static void run_tiles(void *context, int task) {
@@ -179,7 +143,7 @@ static void run_tiles(void *context, int task) {
         tile t = {0};
         for (int64_t i = from; i < end; i++) {
             next_tile(w, i, &t);
-            (is_copy(plan) ? copy_tile : plan->set.select ? select_tile : compute_tile)(plan, &t);
+            (is_copy(plan) ? copy_tile : plan->of.set.select ? select_tile : compute_tile)(plan, &t);
         }
     }
 }
@@ -187,12 +151,11 @@ static void run_tiles(void *context, int task) {
 /* Runs a plan of a single direct tile, which takes less time than to find the tile. */
 static bp_status run_single(const prepared *plan, const bp_operand *operands) {
     const int64_t count = plan->rows * plan->columns;
-    if (plan->set.binary) {
-        plan->set.binary(count, bp_operand_address(&operands[0]), bp_operand_address(&operands[1]),
-                         bp_operand_address(&operands[2]));
+    if (plan->of.set.binary) {
+        plan->of.set.binary(count, bp_operand_address(&operands[0]), bp_operand_address(&operands[1]),
+                            bp_operand_address(&operands[2]));
     } else {
-        plan->set.unary(count, bp_operand_address(&operands[0]), bp_operand_address(&operands[1]),
-                        plan->problem.of.elementwise.number);
+        plan->of.set.unary(count, bp_operand_address(&operands[0]), bp_operand_address(&operands[1]), plan->of.number);
     }
     return BP_OK;
 }
@@ -202,13 +165,13 @@ static bp_status run_elementwise(const bp_prepared *self, const bp_operand *oper
     if (plan->single) {
         return run_single(plan, operands);
     }
-    call w = {.plan = plan, .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
+    call w = {.plan = plan, .stop = {.host = plan->of.host, .op = (bp_op)plan->problem.op}};
     (void)exec;
-    for (int i = 0; i <= plan->inputs; i++) {
+    for (int i = 0; i <= plan->of.inputs; i++) {
         w.operand[i] = bp_operand_address(&operands[i]);
     }
     if (plan->threads > 1) {
-        plan->host->parallel(plan->threads, plan->threads, run_tiles, &w);
+        plan->of.host->parallel(plan->threads, plan->threads, run_tiles, &w);
     } else {
         run_tiles(&w, 0);
     }
@@ -216,7 +179,7 @@ static bp_status run_elementwise(const bp_prepared *self, const bp_operand *oper
 }
 
 static void destroy(bp_prepared *self) {
-    ((prepared *)self)->host->release(self);
+    ((prepared *)self)->of.host->release(self);
 }
 
 /* ---- Plans ---- */
@@ -255,10 +218,10 @@ static void cut_into(prepared *plan, int64_t columns, int64_t elements) {
 
 /* Whether some operand's elements of a tile are not where its functions need them. */
 static bool has_buffers(const prepared *plan) {
-    const tile whole = {.rows = plan->rows, .columns = plan->columns};
     bool direct = true;
-    for (int i = 0; i <= plan->inputs; i++) {
-        direct &= is_direct(plan, &whole, i);
+    for (int i = 0; i <= plan->of.inputs; i++) {
+        const bp__element_layout layout = layout_of(plan, i);
+        direct &= bp__element_is_direct(&plan->of, i, plan->rows, plan->columns, &layout);
     }
     return !direct;
 }
@@ -280,8 +243,8 @@ static void enlarge(prepared *plan, int64_t elements) {
 
 static void cut(prepared *plan) {
     bp__element_loop *loop = &plan->loop;
-    bp__element_loop_make(loop, &plan->problem.of.elementwise, plan->inputs + 1);
-    const bool transposed = choose_rows(loop, plan->inputs);
+    bp__element_loop_make(loop, &plan->problem.of.elementwise, plan->of.inputs + 1);
+    const bool transposed = choose_rows(loop, plan->of.inputs);
     const int last = loop->ndim - 1;
     if (is_copy(plan)) {
         const bool rows = loop->stride[0][last] == 1 && loop->stride[1][last] == 1;
@@ -290,10 +253,10 @@ static void cut(prepared *plan) {
         plan->rows = bp__least(loop->size[last - 1], plan->rows);
     } else {
         cut_into(plan, transposed ? SQUARE : TILE, TILE);
-        if (!plan->set.select && has_buffers(plan)) {
-            const int64_t most = BUFFER / (int64_t)plan->set.number;
+        if (!plan->of.set.select && has_buffers(plan)) {
+            const int64_t most = BP__ELEMENT_BUFFER / (int64_t)plan->of.set.number;
             cut_into(plan, transposed ? SQUARE : most, most);
-        } else if (!plan->set.select) {
+        } else if (!plan->of.set.select) {
             enlarge(plan, loop->size[last - 1] * loop->size[last]);
         }
     }
@@ -307,11 +270,11 @@ static void cut(prepared *plan) {
         plan->tiles *= plan->row_tiles * plan->column_tiles;
         plan->last_columns = loop->size[last] - (plan->column_tiles - 1) * plan->columns;
     }
-    for (int i = 0; i <= plan->inputs; i++) {
-        plan->step[i] = plan->columns * loop->stride[i][last] * plan->element[i];
+    for (int i = 0; i <= plan->of.inputs; i++) {
+        plan->step[i] = plan->columns * loop->stride[i][last] * plan->of.element[i];
     }
     plan->single =
-        plan->tiles == 1 && plan->threads == 1 && (plan->set.binary || plan->set.unary) && !has_buffers(plan);
+        plan->tiles == 1 && plan->threads == 1 && (plan->of.set.binary || plan->of.set.unary) && !has_buffers(plan);
     /* A few chunks for each thread, and the interrupt check between them. */
     const int64_t most = (is_copy(plan) ? 2 * MOST_AT_ONCE : MOST_AT_ONCE) / (plan->rows * plan->columns + 1) + 1;
     plan->chunk = bp__least(plan->tiles / (SHARES * plan->threads) + 1, most);
@@ -324,16 +287,11 @@ bp_status bp__element_plan(const bp_host *host, const bp_problem *problem, const
         return host->fail(BP_E_NO_MEMORY, "no memory for the %zu bytes of a plan", sizeof *plan);
     }
     memset(plan, 0, sizeof *plan);
-    plan->base = (bp_prepared){.struct_size = sizeof plan->base, .enqueue = run_elementwise, .destroy = destroy};
-    plan->host = host;
+    plan->of.base = (bp_prepared){.struct_size = sizeof plan->of.base, .enqueue = run_elementwise, .destroy = destroy};
     plan->problem = *problem;
-    plan->set = *set;
     plan->threads = threads;
-    plan->inputs = problem->op == BP_OP_UNARY ? 1 : problem->op == BP_OP_WHERE ? 3 : 2;
-    for (int i = 0; i <= plan->inputs; i++) {
-        plan->element[i] = (int64_t)bp_dtype_size((bp_dtype)problem->of.elementwise.type[i]);
-    }
+    bp__element_call_make(&plan->of, host, problem, set);
     cut(plan);
-    *result = &plan->base;
+    *result = &plan->of.base;
     return BP_OK;
 }
