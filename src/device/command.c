@@ -3,7 +3,7 @@
  * Drivers report the failure of a command reliably in one place only: the event of this command. So the event of each
  * command is kept until its state was read. A queue runs its commands in order, so they are examined from the first one
  * on, until one has not ended. The event of a command may come after the events of later ones, if the provider makes it
- * when it has examined a result; whoever waits for a later command waits for it too.
+ * when it has examined a result; who waits for a later command waits for it too.
  */
 #include "device/private.h"
 
@@ -278,7 +278,7 @@ static bp__command *first_before(bp_queue *queue, const bp__command *other) {
     return first;
 }
 
-void bp__commands_settle(bp_queue *queue, const bp__command *ended) {
+void bp__commands_wait_before(bp_queue *queue, const bp__command *ended) {
     bp__command *first;
     while ((first = first_before(queue, ended))) {
         (void)bp__command_wait(first, -1, NULL);

@@ -109,7 +109,7 @@ bp_status bp_event_sync(bp_event *event, int64_t timeout_ns) {
     snprintf(what, sizeof what, "the wait for an event of device %s", event->device->info.id);
     BP__TRY(bp__command_wait(event->command, timeout_ns, what));
     if (event->queue) {
-        bp__commands_settle(event->queue, event->command);
+        bp__commands_wait_before(event->queue, event->command);
     }
     const bp_event_state state = state_of(event, &failure);
     return failure.is_set              ? bp__failure_tell(&failure, event->device)

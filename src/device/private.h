@@ -219,7 +219,7 @@ bp_status bp__command_mark(bp_queue *queue, const char *run, bp__command **comma
 bp_status bp__command_wait(bp__command *command, int64_t timeout_ns, const char *what);
 /* After a command has ended: waits for those before it whose events come later, such as an event by which the provider
  * tells that the result of a kernel is an error. */
-void bp__commands_settle(bp_queue *queue, const bp__command *ended);
+void bp__commands_wait_before(bp_queue *queue, const bp__command *ended);
 /* Examines the queue's commands; the caller holds its mutex. */
 void bp__commands_look(bp_queue *queue);
 /* Fails with the message of a failure. */

@@ -138,7 +138,7 @@ bp_status bp__queue_transfer_now(bp_queue *queue, const bp_transfer *transfer, c
     }
     BP__TRY(bp__queue_transfer(queue, transfer, run, NULL, 0, &command));
     bp_status status = bp__command_wait(command, -1, NULL);
-    bp__commands_settle(queue, command);
+    bp__commands_wait_before(queue, command);
     bp__command_drop(command);
     return status == BP_OK ? bp__queue_take_failure(queue) : status;
 }
