@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { SQUARE = 32 /* columns of a tile in which an input has no contiguous columns */ };
+enum { SQUARE = 32 /* columns of a tile in which an operand has no contiguous columns */ };
 
 /* ---- Dimensions ---- */
 
@@ -57,7 +57,7 @@ static void sort(bp__tiles *t) {
     }
 }
 
-/* Makes the dimension in which an input without contiguous columns has the smallest stride the dimension of the rows.
+/* Makes the dimension in which an operand without contiguous columns has the smallest stride the dimension of the rows.
  */
 static void choose_rows(bp__tiles *t) {
     const int last = t->ndim - 1;
@@ -99,7 +99,7 @@ void bp__tiles_order(bp__tiles *t, int ndim, const int64_t *shape) {
 
 /* ---- Tiles ---- */
 
-static bool has_strided_input(const bp__tiles *t) {
+static bool has_strided_operand(const bp__tiles *t) {
     bool any = false;
     for (int i = 0; i < t->operands; i++) {
         const int64_t *stride = t->operand[i].stride + t->ndim - 2;
@@ -122,7 +122,7 @@ static bool is_constant(const bp__tiles *t, const bp__tile_operand *o) {
 void bp__tiles_cut(bp__tiles *t, int64_t elements) {
     const int last = t->ndim - 1;
     const int64_t most = elements > 1 ? elements : 1, rows = t->size[last - 1], columns = t->size[last];
-    const int64_t wide = has_strided_input(t) && most > SQUARE ? SQUARE : most;
+    const int64_t wide = has_strided_operand(t) && most > SQUARE ? SQUARE : most;
     t->columns = columns < wide ? columns : wide;
     t->rows = rows < most / t->columns ? rows : most / t->columns;
     t->column_tiles = (columns + t->columns - 1) / t->columns;
