@@ -211,8 +211,8 @@ BP_API bp_status bp_graph_run(const bp_options *options, const bp_graph *graph, 
  * without plans (bp_call_info.unplanned) run as calls, under the settings of the thread that runs the plan.
  *
  * Functions of single elements (unary, binary, where) that follow each other are one part, a region: all of them run on
- * one block of elements after another (graph.block_bytes), so that intermediate values stay in the first cache. The bytes
- * are the same, also of NaN. A program may add functions that run regions (graph_backend.h).
+ * one block of elements after another (graph.block_bytes), so that intermediate values stay in the first cache. The
+ * bytes are the same, also of NaN. A program may add functions that run regions (graph_backend.h).
  *
  * What convolutions, pooling and batch normalization write, and what functions of single elements, pad and concat make
  * of it, has its channels last in memory or before the sizes (graph.layout), which may change bits. The operands of

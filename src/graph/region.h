@@ -41,6 +41,7 @@ typedef struct bp__tiles {
     int64_t rows, columns;           /* of a tile */
     int64_t row_tiles, column_tiles; /* of a rectangle */
     int64_t count;                   /* all */
+    bool single_row;                 /* the only dimension of more than one element is the last one */
     bp__tile_operand operand[BP__REGION_OPERANDS];
 } bp__tiles;
 
@@ -56,7 +57,10 @@ void bp__tiles_order(bp__tiles *tiles, int ndim, const int64_t *shape);
 /* Cuts the elements into tiles of at most so many. */
 void bp__tiles_cut(bp__tiles *tiles, int64_t elements);
 void bp__tile_find(const bp__tiles *tiles, int64_t index, bp__tile *tile);
-/* Moves to the tile behind, which has this index. */
+/* Finds tile `index` of a single row whose first tile has `lead` elements, at most t->columns. */
+void bp__tile_find_in_row(const bp__tiles *tiles, int64_t lead, int64_t index, bp__tile *tile);
+/* Move to the tile behind, which has this index. */
+void bp__tile_advance_in_row(const bp__tiles *tiles, int64_t lead, int64_t index, bp__tile *tile);
 void bp__tile_advance(const bp__tiles *tiles, int64_t index, bp__tile *tile);
 
 /* ---- Blocks (region.c) ---- */

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-enum { SQUARE = 32 /* columns of a tile in which an input has no contiguous columns */ };
+enum { SQUARE = 32 /* columns of a tile in which an operand has no contiguous columns */ };
 
 /* ---- Dimensions ---- */
 
@@ -57,7 +57,7 @@ static void sort(bp__tiles *t) {
     }
 }
 
-/* Makes the dimension in which an input without contiguous columns has the smallest stride the dimension of the rows.
+/* Makes the dimension in which an operand without contiguous columns has the smallest stride the dimension of the rows.
  */
 static void choose_rows(bp__tiles *t) {
     const int last = t->ndim - 1;
@@ -99,7 +99,7 @@ void bp__tiles_order(bp__tiles *t, int ndim, const int64_t *shape) {
 
 /* ---- Tiles ---- */
 
-static bool has_strided_input(const bp__tiles *t) {
+static bool has_strided_operand(const bp__tiles *t) {
     bool any = false;
     for (int i = 0; i < t->operands; i++) {
         const int64_t *stride = t->operand[i].stride + t->ndim - 2;
@@ -122,14 +122,16 @@ static bool is_constant(const bp__tiles *t, const bp__tile_operand *o) {
 void bp__tiles_cut(bp__tiles *t, int64_t elements) {
     const int last = t->ndim - 1;
     const int64_t most = elements > 1 ? elements : 1, rows = t->size[last - 1], columns = t->size[last];
-    const int64_t wide = has_strided_input(t) && most > SQUARE ? SQUARE : most;
+    const int64_t wide = has_strided_operand(t) && most > SQUARE ? SQUARE : most;
     t->columns = columns < wide ? columns : wide;
     t->rows = rows < most / t->columns ? rows : most / t->columns;
     t->column_tiles = (columns + t->columns - 1) / t->columns;
     t->row_tiles = (rows + t->rows - 1) / t->rows;
     t->count = t->row_tiles * t->column_tiles;
+    t->single_row = rows == 1;
     for (int d = 0; d < last - 1; d++) {
         t->count *= t->size[d];
+        t->single_row &= t->size[d] == 1;
     }
     for (int i = 0; i < t->operands; i++) {
         bp__tile_operand *o = &t->operand[i];
@@ -169,6 +171,33 @@ void bp__tile_find(const bp__tiles *t, int64_t index, bp__tile *tile) {
     }
 }
 
+void bp__tile_find_in_row(const bp__tiles *t, int64_t lead, int64_t index, bp__tile *tile) {
+    const int last = t->ndim - 1;
+    const int64_t start = index > 0 ? lead + (index - 1) * t->columns : 0, left = t->size[last] - start;
+    const int64_t most = index > 0 ? t->columns : lead;
+    tile->rows = 1;
+    tile->columns = left < most ? left : most;
+    for (int i = 0; i < t->operands; i++) {
+        tile->offset[i] = start * t->operand[i].stride[last] * t->operand[i].item;
+    }
+}
+
+static void add_steps(const bp__tiles *t, bp__tile *tile) {
+    for (int i = 0; i < t->operands; i++) {
+        tile->offset[i] += t->operand[i].advance;
+    }
+}
+
+void bp__tile_advance_in_row(const bp__tiles *t, int64_t lead, int64_t index, bp__tile *tile) {
+    if (index == 1) { /* the first tile is smaller */
+        bp__tile_find_in_row(t, lead, index, tile);
+        return;
+    }
+    const int64_t left = t->size[t->ndim - 1] - lead - (index - 1) * t->columns;
+    tile->columns = left < t->columns ? left : t->columns;
+    add_steps(t, tile);
+}
+
 /* The divisions of bp__tile_find() take longer than to add small numbers. */
 void bp__tile_advance(const bp__tiles *t, int64_t index, bp__tile *tile) {
     if (tile->following <= 1) {
@@ -176,7 +205,5 @@ void bp__tile_advance(const bp__tiles *t, int64_t index, bp__tile *tile) {
         return;
     }
     tile->following--;
-    for (int i = 0; i < t->operands; i++) {
-        tile->offset[i] += t->operand[i].advance;
-    }
+    add_steps(t, tile);
 }

@@ -404,7 +404,8 @@ static int list(const cli_args *args) {
 
 static const cli_option options[] = {
     {"all", 'a', NULL, "Show every file and property, the source of each, and the search locations."},
-    {"backends", 'b', NULL, "Show the backends of torch.backends instead, and why each one is unavailable; and the backends of graphs."},
+    {"backends", 'b', NULL,
+     "Show the backends of torch.backends instead, and why each one is unavailable; and the backends of graphs."},
     {"devices", 'd', NULL,
      "Show the devices instead: GPUs and others that a runtime such as OpenCL drives, and why not."},
     {"device", 0, "ID", "Device that --record describes; the first one besides the host unless given."},
