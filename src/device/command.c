@@ -3,7 +3,7 @@
  * Drivers report the failure of a command reliably in one place only: the event of this command. So the event of each
  * command is kept until its state was read. A queue runs its commands in order, so they are examined from the first one
  * on, until one has not ended. The event of a command may come after the events of later ones, if the provider makes it
- * when it has examined a result; who waits for a later command waits for it too.
+ * when it has examined a result; a wait for a later command is a wait for it too.
  */
 #include "device/private.h"
 

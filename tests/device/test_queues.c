@@ -348,7 +348,7 @@ static void add_late_failure(bp_queue *queue, bp_queue *slow, const DLTensor *te
     bp__queue_end(queue);
 }
 
-/* Who waits for a command hears of the failures before it, also if their events come after its own. */
+/* A wait for a command tells of the failures before it, also if their events come after its own. */
 static void test_late_failures(void **state) {
     (void)state;
     uint8_t byte;
