@@ -11,8 +11,8 @@
  *
  * The choice: of the backends that accept, the one with the least estimated time. The setting graph.backend has names
  * in order of preference, "mine, other", and names with "-" in front, "-blocks", of backends that run no region. If
- * none runs a region, its nodes are parts of their own. bp_graph_explain() says which backend runs a region, what it
- * costs, and why others do not.
+ * none runs a region, its nodes are parts of their own. A name that no backend has is an error of the run
+ * (BP_E_ARGUMENT). bp_graph_explain() says which backend runs a region, what it costs, and why others do not.
  *
  * "blocks" gives the bytes of the nodes one by one. The bytes of another backend are its own.
  */
