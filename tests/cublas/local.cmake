@@ -1,0 +1,32 @@
+# The doubles of cuBLASLt and cuBLAS, in a folder of their own, and each alone. They use the double of CUDA's driver.
+set(cublas_doubles ${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles)
+function(add_cublas_double name folder soname)
+    add_library(cublas_double_${name} MODULE ${ARGN})
+    target_include_directories(cublas_double_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
+        ${CMAKE_SOURCE_DIR}/tests)
+    target_link_libraries(cublas_double_${name} PRIVATE backplane_flags dl m pthread)
+    set_target_properties(cublas_double_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${soname} SUFFIX ""
+        LIBRARY_OUTPUT_DIRECTORY ${cublas_doubles}/${folder})
+    target_link_options(cublas_double_${name} PRIVATE -Wl,-soname,${soname})
+    programs_of(cublas targets)
+    foreach(target ${targets})
+        add_dependencies(${target} cublas_double_${name})
+    endforeach()
+endfunction()
+set(shared_sources ${CMAKE_CURRENT_LIST_DIR}/doubles/driver.c ${CMAKE_CURRENT_LIST_DIR}/doubles/product.c)
+add_cublas_double(lt lt libcublasLt.so.13 ${shared_sources} ${CMAKE_CURRENT_LIST_DIR}/doubles/lt.c)
+add_cublas_double(classic classic libcublas.so.13 ${shared_sources} ${CMAKE_CURRENT_LIST_DIR}/doubles/classic.c)
+add_cublas_double(short short libcublasLt.so.13 ${CMAKE_CURRENT_LIST_DIR}/doubles/short.c)
+
+share_support(cublas support_cuda)
+programs_of(cublas targets)
+foreach(target ${targets})
+    add_dependencies(${target} cuda_double_good)
+endforeach()
+
+# The headers of CUDA's toolkit or of its wheels, for the comparison with our prototypes. Our structs are checked without them.
+file(GLOB cublas_wheels ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/include)
+find_path(CUBLAS_HEADERS cublasLt.h PATHS /usr/local/cuda/include ${cublas_wheels})
+if(CUBLAS_HEADERS AND TARGET test_cublas_prototypes)
+    target_include_directories(test_cublas_prototypes SYSTEM PRIVATE ${CUBLAS_HEADERS})
+endif()
