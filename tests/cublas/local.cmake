@@ -30,3 +30,12 @@ find_path(CUBLAS_HEADERS cublasLt.h PATHS /usr/local/cuda/include ${cublas_wheel
 if(CUBLAS_HEADERS AND TARGET test_cublas_prototypes)
     target_include_directories(test_cublas_prototypes SYSTEM PRIVATE ${CUBLAS_HEADERS})
 endif()
+
+# Each rule of the libraries that a test relies on: the test fails if the doubles break the rule.
+foreach(each products:transposition products:conjugate products:ld products:batch products:alpha products:beta
+        settings:rounding settings:schemes plans:order plans:alignment plans:workspace layers:bias layers:function)
+    string(REPLACE ":" ";" each ${each})
+    list(GET each 0 program)
+    list(GET each 1 fault)
+    add_project_test(cublas_fault_${fault} sh -c "! CUBLAS_FAULT=${fault} $<TARGET_FILE:test_cublas_${program}>")
+endforeach()

@@ -44,7 +44,7 @@ bp_status bp__cublas_fail(const bp__cublas_instance *instance, const bp__cu_devi
 
 #define FIND(table, member, symbol_name)                                                                               \
     table.member = (__typeof__(table.member))host->symbol(handle, symbol_name);                                        \
-    missing = table.member ? missing : symbol_name;
+    missing = table.member || missing ? missing : symbol_name;
 
 static bp_status find_functions(bp__cublas_instance *instance, void *handle) {
     const bp_host *host = instance->host;

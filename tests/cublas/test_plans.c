@@ -1,0 +1,581 @@
+/* test_plans.c - plans of products on a CUDA device: algorithms that stay, alignments, workspaces, the order of a
+ * stream, graphs, threads, children of fork, failures of the libraries, their versions, and failing allocations. */
+#include "cublas/support_cublas.h"
+
+#include "support/child.h"
+#include "support/failing.h"
+
+#include <pthread.h>
+
+enum { SIDE = 16, ELEMENTS = SIDE * SIDE };
+
+/* Matrices of f32 on a device; the product of the first two is the third. */
+typedef struct matrices {
+    float values[3][ELEMENTS];
+    DLManagedTensorVersioned *on[3];
+    DLTensor tensor[3];
+    bp_operand operands[3];
+} matrices;
+
+/* Makes them `past` bytes behind multiples of 256. */
+static matrices *make_matrices(int device, size_t past) {
+    matrices *m = calloc(1, sizeof *m);
+    const int64_t bytes = (int64_t)(sizeof m->values[0] + past), shape[] = {SIDE, SIDE};
+    assert_non_null(m);
+    for (int i = 0; i < 3; i++) {
+        bp_view view;
+        assert_ok(bp_tensor_empty_on(&m->on[i], cuda_place(device), BP_U8, 1, &bytes, NULL));
+        for (int j = 0; j < ELEMENTS; j++) {
+            m->values[i][j] = (float)((i + j) % 5);
+        }
+        assert_ok(bp_view_init(&view, m->values[i], BP_F32, 2, shape, NULL));
+        m->tensor[i] = view.tensor;
+        m->tensor[i].shape = NULL;
+        m->operands[i] = (bp_operand){m->on[i]->dl_tensor.data, m->on[i]->dl_tensor.byte_offset + past};
+    }
+    return m;
+}
+
+static int64_t square_shape[] = {SIDE, SIDE}, square_strides[] = {SIDE, 1};
+
+static DLTensor *tensor_at(matrices *m, int i) {
+    m->tensor[i].device = m->on[i]->dl_tensor.device;
+    m->tensor[i].data = m->operands[i].base;
+    m->tensor[i].byte_offset = m->operands[i].offset;
+    m->tensor[i].shape = square_shape;
+    m->tensor[i].strides = square_strides;
+    return &m->tensor[i];
+}
+
+static void write_matrices(matrices *m, bp_queue *queue) {
+    for (int i = 0; i < 3; i++) {
+        write_bytes(tensor_at(m, i), m->values[i], queue);
+    }
+}
+
+static void expect_product(matrices *m, bp_queue *queue) {
+    static _Thread_local float found[ELEMENTS];
+    read_bytes(found, tensor_at(m, 2), queue);
+    assert_ok(queue ? bp_queue_wait(queue) : BP_OK);
+    for (int i = 0; i < ELEMENTS; i++) {
+        float sum = 0;
+        for (int k = 0; k < SIDE; k++) {
+            sum += m->values[0][i / SIDE * SIDE + k] * m->values[1][k * SIDE + i % SIDE];
+        }
+        if (found[i] != sum) {
+            fail_msg("element %d is %g, not %g", i, (double)found[i], (double)sum);
+        }
+    }
+}
+
+static void free_matrices(matrices *m) {
+    for (int i = 0; i < 3; i++) {
+        free_tensor(m->on[i]);
+    }
+    free(m);
+}
+
+static bp_plan *make_plan(matrices *m, const char *settings) {
+    bp_plan *plan;
+    bp_options *options;
+    assert_ok(bp_options_new(&options, settings));
+    assert_ok(bp_matmul_plan(&plan, options, tensor_at(m, 0), tensor_at(m, 1), tensor_at(m, 2)));
+    bp_options_release(options);
+    return plan;
+}
+
+/* The double's devices have 64 MiB, and cuBLAS gets all of its workspace for each run. */
+static const char *const libraries[] = {"cuda.preferred_blas_library=cublaslt",
+                                        "cuda.preferred_blas_library=cublas, cuda.cublas_workspace_size=65536"};
+
+/* ---- Algorithms and workspaces ---- */
+
+static void a_plan_keeps_its_algorithm(void **state) {
+    (void)state;
+    matrices *m = make_matrices(0, 0);
+    bp_plan *plan = make_plan(m, "num_threads=1");
+    write_matrices(m, NULL);
+    const int lists = the_lt()->lists;
+    for (int i = 0; i < 5; i++) {
+        assert_ok(bp_execute(plan, m->operands, NULL));
+        assert_int_equal(the_lt()->told.algorithm, 67);
+    }
+    assert_int_equal(the_lt()->lists, lists);
+    expect_product(m, NULL);
+    bp_plan_release(plan);
+    free_matrices(m);
+}
+
+/* Operands that are aligned to less than usual get an algorithm of their own, once. */
+static void alignments(void **state) {
+    static const struct {
+        size_t past;
+        uint32_t asked, algorithm;
+    } cases[] = {{0, 16, 67}, {16, 16, 67}, {4, 4, 1}, {8, 8, 1}, {12, 4, 1}, {240, 16, 67}};
+    (void)state;
+    matrices *aligned = make_matrices(0, 0);
+    bp_plan *plan = make_plan(aligned, "num_threads=1, cuda.cublaslt_workspace_size=8192");
+    assert_int_equal(the_lt()->alignment, 16);
+    const int lists = the_lt()->lists;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        matrices *m = make_matrices(0, cases[i].past);
+        write_matrices(m, NULL);
+        for (int j = 0; j < 2; j++) {
+            assert_ok(bp_execute(plan, m->operands, NULL));
+            assert_int_equal(the_lt()->told.algorithm, cases[i].algorithm);
+        }
+        if (cases[i].asked < 16) {
+            assert_true(the_lt()->alignment <= cases[i].asked || the_lt()->alignment == 8);
+        }
+        expect_product(m, NULL);
+        free_matrices(m);
+    }
+    assert_int_equal(the_lt()->lists, lists + 2); /* for 4 and for 8 */
+    bp_plan_release(plan);
+    free_matrices(aligned);
+}
+
+/* The distance between the calls of a batch counts, too. */
+static void calls_of_a_batch_are_aligned(void **state) {
+    (void)state;
+    const gemm_case c = {.dtype = BP_F32, .m = 3, .n = 4, .k = 16, .batch_ndim = 2, .batch = {3, 5}, .alpha = {1, 0}};
+    test_array host[3];
+    on_device on[3];
+    reference_results made;
+    const int64_t shapes[3][4] = {{3, 5, 3, 16}, {3, 5, 16, 4}, {3, 5, 3, 4}};
+    const int64_t strides[3][4] = {{1, 64, 16, 1}, {256, 0, 4, 1}, {60, 12, 4, 1}};
+    for (int i = 0; i < 3; i++) {
+        test_array_make_strided(&host[i], BP_F32, 4, shapes[i], strides[i], 0);
+        test_array_fill(&host[i], 1);
+        put(&on[i], &host[i], 0, 0);
+    }
+    assert_ok(reference_of_gemm(&made, 0, 0, &c.alpha, &host[0].view.tensor, &host[1].view.tensor, NULL,
+                                &host[2].view.tensor));
+    assert_ok(bp_matmul(&on[0].tensor, &on[1].tensor, &on[2].tensor));
+    assert_int_equal(the_lt()->told.algorithm, 1);
+    get(&on[2]);
+    test_check_results(&made, "items at odd addresses");
+    for (int i = 0; i < 3; i++) {
+        drop(&on[i]);
+        test_array_free(&host[i]);
+    }
+}
+
+static void workspaces_of_the_caller(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        matrices *m = make_matrices(0, 0);
+        bp_plan *plan = make_plan(m, libraries[i]);
+        bp_plan_info info = {.struct_size = sizeof info};
+        assert_ok(bp_plan_describe(plan, &info));
+        assert_true(info.workspace > 0);
+        assert_int_equal(info.workspace_alignment, 256);
+        const int64_t size = (int64_t)info.workspace + 256;
+        DLManagedTensorVersioned *block;
+        assert_ok(bp_tensor_empty_on(&block, cuda_place(0), BP_U8, 1, &size, NULL));
+        write_matrices(m, NULL);
+        bp_exec exec = {.struct_size = sizeof exec,
+                        .workspace = {block->dl_tensor.data, block->dl_tensor.byte_offset},
+                        .workspace_size = info.workspace};
+        assert_ok(bp_execute(plan, m->operands, &exec));
+        expect_product(m, NULL);
+        exec.workspace.offset += 64;
+        assert_int_equal(bp_execute(plan, m->operands, &exec), BP_E_ARGUMENT);
+        free_tensor(block);
+        bp_plan_release(plan);
+        free_matrices(m);
+    }
+}
+
+/* ---- Streams ---- */
+
+static void products_run_in_the_order_of_the_stream(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const cublas_controls *d = i == 0 ? the_lt() : the_classic();
+        matrices *m = make_matrices(0, 0);
+        bp_queue *queue = cuda_queue(0);
+        bp_plan *plan = make_plan(m, libraries[i]);
+        bp_exec exec = {.struct_size = sizeof exec, .queue = queue};
+        const int run = d->run;
+        the_double()->open_gate(false);
+        write_matrices(m, queue); /* nothing is written yet */
+        assert_ok(bp_execute(plan, m->operands, &exec));
+        assert_int_equal(d->run, run);
+        the_double()->open_gate(true);
+        expect_product(m, queue);
+        assert_int_equal(d->run, run + 1);
+        bp_plan_release(plan);
+        bp_queue_release(queue);
+        free_matrices(m);
+    }
+}
+
+static void streams_of_the_program(void **state) {
+    (void)state;
+    matrices *m = make_matrices(0, 0);
+    bp_queue *queue, *first;
+    program_context(0);
+    CUstream stream = program_stream(1);
+    assert_ok(bp_queue_wrap(&queue, cuda_place(0), stream));
+    assert_ok(bp_queue_wrap(&first, cuda_place(0), NULL)); /* the default stream */
+    bp_plan *plan = make_plan(m, "num_threads=1");
+    for (int i = 0; i < 2; i++) {
+        bp_exec exec = {.struct_size = sizeof exec, .queue = i ? first : queue};
+        write_matrices(m, exec.queue);
+        assert_ok(bp_execute(plan, m->operands, &exec));
+        expect_product(m, exec.queue);
+    }
+    bp_plan_release(plan);
+    bp_queue_release(queue);
+    bp_queue_release(first);
+    assert_int_equal(driver()->StreamDestroy(stream), BP__CU_SUCCESS);
+    free_matrices(m);
+}
+
+static void products_are_captured(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        const cublas_controls *d = i == 0 ? the_lt() : the_classic();
+        matrices *m = make_matrices(0, 0);
+        bp_queue *queue = cuda_queue(0);
+        bp_plan *plan = make_plan(m, libraries[i]);
+        bp_queue_graph *graph;
+        bp_exec exec = {.struct_size = sizeof exec, .queue = queue};
+        write_matrices(m, queue);
+        assert_ok(bp_execute(plan, m->operands, &exec)); /* makes the blocks of the pool */
+        const int run = d->run + 1;
+        assert_ok(bp_queue_wait(queue));
+        assert_int_equal(d->run, run);
+        assert_ok(bp_queue_capture_begin(queue));
+        assert_ok(bp_execute(plan, m->operands, &exec));
+        assert_ok(bp_queue_capture_end(&graph, queue));
+        assert_int_equal(d->run, run);
+        for (int j = 0; j < 3; j++) {
+            m->values[0][j] += 1;
+            write_matrices(m, queue);
+            assert_ok(bp_queue_graph_launch(graph, queue));
+            expect_product(m, queue);
+        }
+        assert_int_equal(d->run, run + 3);
+        bp_queue_graph_release(graph);
+        bp_plan_release(plan);
+        bp_queue_release(queue);
+        free_matrices(m);
+    }
+}
+
+/* ---- Devices, threads, processes ---- */
+
+static void each_device_has_a_handle(void **state) {
+    (void)state;
+    for (int device = 0; device < 2; device++) {
+        matrices *m = make_matrices(device, 0);
+        write_matrices(m, NULL);
+        assert_ok(bp_matmul(tensor_at(m, 0), tensor_at(m, 1), tensor_at(m, 2)));
+        expect_product(m, NULL);
+        free_matrices(m);
+    }
+    assert_in_range(the_lt()->handles, 2, 2);
+}
+
+typedef struct worker {
+    pthread_t thread;
+    int number;
+    bp_plan *plan;
+} worker;
+
+/* One-shot calls, and runs of a plan that all threads share. */
+static void *multiply(void *opaque) {
+    const worker *own = opaque;
+    bp_queue *queue = cuda_queue(0);
+    matrices *m = make_matrices(0, own->number % 2 ? 0 : 4);
+    bp_exec exec = {.struct_size = sizeof exec, .queue = queue};
+    for (int i = 0; i < 20; i++) {
+        m->values[0][i] = (float)(own->number + i);
+        write_matrices(m, queue);
+        assert_ok(bp_execute(own->plan, m->operands, &exec));
+        expect_product(m, queue);
+    }
+    free_matrices(m);
+    bp_queue_release(queue);
+    return NULL;
+}
+
+static void threads_share_a_plan(void **state) {
+    enum { THREADS = 4 };
+    (void)state;
+    for (int library = 0; library < 2; library++) {
+        worker workers[THREADS];
+        matrices *m = make_matrices(0, 0);
+        bp_plan *plan = make_plan(m, libraries[library]);
+        for (int i = 0; i < THREADS; i++) {
+            workers[i] = (worker){.number = i, .plan = plan};
+            assert_int_equal(pthread_create(&workers[i].thread, NULL, multiply, &workers[i]), 0);
+        }
+        for (int i = 0; i < THREADS; i++) {
+            pthread_join(workers[i].thread, NULL);
+        }
+        bp_plan_release(plan);
+        free_matrices(m);
+    }
+}
+
+/* Adds a bias of its own, whose address the threads' calls set in one descriptor. */
+static void *add_bias(void *opaque) {
+    const worker *own = opaque;
+    bp_queue *queue = cuda_queue(0);
+    matrices *m = make_matrices(0, 0);
+    float values[ELEMENTS];
+    const bp_operand operands[] = {
+        m->operands[0], m->operands[1], {m->operands[1].base, m->operands[1].offset}, m->operands[2]};
+    bp_exec exec = {.struct_size = sizeof exec, .queue = queue};
+    memset(m->values, 0, sizeof m->values);
+    for (int i = 0; i < SIDE; i++) {
+        m->values[1][i] = (float)own->number; /* the first row of the weight, and the bias */
+    }
+    for (int i = 0; i < 20; i++) {
+        write_matrices(m, queue);
+        assert_ok(bp_execute(own->plan, operands, &exec));
+        read_bytes(values, tensor_at(m, 2), queue);
+        assert_ok(bp_queue_wait(queue));
+        for (int j = 0; j < ELEMENTS; j++) {
+            assert_true(values[j] == (float)own->number);
+        }
+    }
+    free_matrices(m);
+    bp_queue_release(queue);
+    return NULL;
+}
+
+static void threads_have_biases(void **state) {
+    enum { THREADS = 4 };
+    (void)state;
+    worker workers[THREADS];
+    matrices *m = make_matrices(0, 0);
+    DLTensor bias = *tensor_at(m, 1);
+    int64_t shape[] = {SIDE}, strides[] = {1};
+    bias.ndim = 1;
+    bias.shape = shape;
+    bias.strides = strides;
+    const bp_linear_call call = {.struct_size = sizeof call,
+                                 .input = tensor_at(m, 0),
+                                 .weight = tensor_at(m, 1),
+                                 .bias = &bias,
+                                 .output = tensor_at(m, 2)};
+    bp_plan *plan;
+    assert_ok(bp_linear_plan(&plan, NULL, &call));
+    for (int i = 0; i < THREADS; i++) {
+        workers[i] = (worker){.number = i + 1, .plan = plan};
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, add_bias, &workers[i]), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(workers[i].thread, NULL);
+    }
+    bp_plan_release(plan);
+    free_matrices(m);
+}
+
+static int use_in_child(matrices *m, bp_plan *plan) {
+    if (bp_execute(plan, m->operands, NULL) != BP_E_FORKED ||
+        bp_matmul(tensor_at(m, 0), tensor_at(m, 1), tensor_at(m, 2)) != BP_E_FORKED) {
+        return 2;
+    }
+    bp_plan_release(plan);
+    free_matrices(m);
+    return bp_reset() == BP_OK && the_lt()->violations == 0 && the_double()->violations == 0 ? 0 : 1;
+}
+
+static void a_child_calls_no_library_of_its_parent(void **state) {
+    (void)state;
+    matrices *m = make_matrices(0, 0);
+    bp_plan *plan = make_plan(m, "num_threads=1");
+    write_matrices(m, NULL);
+    assert_ok(bp_execute(plan, m->operands, NULL));
+    expect_product(m, NULL);
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(use_in_child(m, plan));
+    }
+    assert_int_equal(test_end_of_child(child, "products after fork"), 0);
+    assert_ok(bp_execute(plan, m->operands, NULL)); /* the parent goes on */
+    expect_product(m, NULL);
+    bp_plan_release(plan);
+    free_matrices(m);
+}
+
+/* ---- Failures ---- */
+
+static void failures_of_the_libraries(void **state) {
+    static const struct {
+        int status;
+        bp_status expected;
+        const char *text;
+    } cases[] = {
+        {BP__CUBLAS_STATUS_ALLOC_FAILED, BP_E_NO_MEMORY, "CUBLAS_STATUS_ALLOC_FAILED (3)"},
+        {BP__CUBLAS_STATUS_EXECUTION_FAILED, BP_E_DEVICE, "CUBLAS_STATUS_EXECUTION_FAILED (13)"},
+        {BP__CUBLAS_STATUS_NOT_SUPPORTED, BP_E_UNSUPPORTED, "CUBLAS_STATUS_NOT_SUPPORTED (15)"},
+        {77, BP_E_DEVICE, "an unknown status (77)"},
+    };
+    (void)state;
+    for (int library = 0; library < 2; library++) {
+        cublas_controls *d = library == 0 ? the_lt() : the_classic();
+        matrices *m = make_matrices(0, 0);
+        bp_plan *plan = make_plan(m, libraries[library]);
+        write_matrices(m, NULL);
+        for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+            d->refuse_products = cases[i].status;
+            assert_fails(bp_execute(plan, m->operands, NULL), cases[i].expected, cases[i].text);
+            assert_non_null(strstr(bp_last_error(), library == 0 ? "'cublaslt'" : "'cublas'"));
+        }
+        d->refuse_products = 0;
+        assert_ok(bp_execute(plan, m->operands, NULL)); /* nothing has been lost */
+        expect_product(m, NULL);
+        bp_plan_release(plan);
+        free_matrices(m);
+    }
+}
+
+/* Each test of these plans products that no other has planned. */
+static gemm_case fresh_case(int number) {
+    return (gemm_case){.dtype = BP_F32, .m = 20 + number, .n = 3, .k = 5, .alpha = {1, 0}};
+}
+
+static void failures_of_the_heuristic(void **state) {
+    (void)state;
+    gemm_case c = fresh_case(0);
+    the_lt()->empty_lists = true;
+    assert_int_equal(run_gemm(&c, "dispatch.exclude=cublas"), BP_E_NO_CANDIDATE);
+    assert_ok(run_gemm(&c, "num_threads=1")); /* by cuBLAS */
+    the_lt()->empty_lists = false;
+    the_lt()->refuse_lists = BP__CUBLAS_STATUS_NOT_SUPPORTED;
+    c = fresh_case(1);
+    assert_int_equal(run_gemm(&c, "dispatch.exclude=cublas"), BP_E_NO_CANDIDATE);
+}
+
+static void handles_that_cannot_be_made(void **state) {
+    (void)state;
+    assert_ok(bp_reset()); /* without handles */
+    the_lt()->refuse_create = BP__CUBLAS_STATUS_NOT_INITIALIZED;
+    the_classic()->refuse_create = BP__CUBLAS_STATUS_NOT_INITIALIZED;
+    gemm_case c = fresh_case(2);
+    assert_int_equal(run_gemm(&c, "num_threads=1"), BP_E_DEVICE);
+    assert_contains(bp_last_error(), "CUBLAS_STATUS_NOT_INITIALIZED (1)");
+    the_lt()->refuse_create = 0;
+    the_classic()->refuse_create = 0;
+    assert_ok(bp_reset());
+    assert_ok(run_gemm(&c, "num_threads=1"));
+}
+
+static void allocations_that_fail(void **state) {
+    (void)state;
+    assert_ok(bp_reset());
+    assert_ok(bp_set_allocator(&test_failing_allocator));
+    matrices *m = make_matrices(0, 0);
+    write_matrices(m, NULL);
+    for (int library = 0; library < 2; library++) {
+        bp_options *options;
+        bool failed = true;
+        assert_ok(bp_options_new(&options, libraries[library]));
+        for (long succeed = 0; failed; succeed++) {
+            bp_plan *plan = NULL;
+            test_fail_allocations(succeed, false);
+            const bp_status status = bp_matmul_plan(&plan, options, tensor_at(m, 0), tensor_at(m, 1), tensor_at(m, 2));
+            failed = test_end_of_failures();
+            assert_true(status == BP_OK || (failed && status == BP_E_NO_MEMORY));
+            bp_plan_release(plan);
+        }
+        bp_options_release(options);
+    }
+    free_matrices(m);
+    assert_ok(bp_reset());
+    assert_ok(bp_set_allocator(NULL));
+}
+
+/* ---- Libraries ---- */
+
+static void versions_that_are_not_supported(void **state) {
+    static const struct {
+        const char *version, *text;
+    } cases[] = {{"110900", "it has version 11.9.0; versions 12 and 13 are supported"},
+                 {"140000", "it has version 14.0.0; versions 12 and 13 are supported"}};
+    (void)state;
+    const gemm_case c = fresh_case(3);
+    for (int i = 0; i < 2; i++) {
+        setenv("CUBLAS_DOUBLE", cases[i].version, 1);
+        assert_ok(bp_reset());
+        assert_int_equal(run_gemm(&c, "num_threads=1"), BP_E_NO_CANDIDATE);
+        assert_contains(bp_last_error(), cases[i].text);
+    }
+    setenv("CUBLAS_DOUBLE", "120800", 1);
+    assert_ok(bp_reset());
+    assert_ok(run_gemm(&c, "num_threads=1"));
+    assert_int_equal(run_gemm(&c, "cuda.matmul.fp32_precision=bfx9"), BP_E_NO_CANDIDATE);
+    assert_contains(bp_last_error(), "bfx9 needs the libraries of CUDA 12.9 or later");
+    setenv("CUBLAS_DOUBLE", "120900", 1);
+    assert_ok(bp_reset());
+    assert_ok(run_gemm(&c, "cuda.matmul.fp32_precision=bfx9"));
+    unsetenv("CUBLAS_DOUBLE");
+    assert_ok(bp_reset());
+}
+
+static void libraries_that_are_absent_or_incomplete(void **state) {
+    (void)state;
+    const gemm_case c = fresh_case(4);
+    assert_ok(restart_with(DOUBLES "/good"));
+    assert_int_equal(run_gemm(&c, "num_threads=1"), BP_E_NO_CANDIDATE);
+    assert_ok(restart_with(CUBLAS_DOUBLES "/short:" DOUBLES "/good"));
+    assert_int_equal(run_gemm(&c, "num_threads=1"), BP_E_NO_CANDIDATE);
+    assert_contains(bp_last_error(), "has no function cublasLtDestroy; a library of CUDA 12 or 13 is needed");
+    assert_ok(restart_with(CUBLAS_DOUBLES "/classic:" DOUBLES "/good"));
+    const int before = the_classic()->calls;
+    assert_ok(run_gemm(&c, "num_threads=1"));
+    assert_int_equal(the_classic()->calls, before + 1);
+    assert_ok(restart_with(CUBLAS_DOUBLES "/lt:" CUBLAS_DOUBLES "/classic:" DOUBLES "/good"));
+}
+
+/* An error of a command loses the device, at the call of the library that finds it. The last test: the double's context
+ * keeps the error. */
+static void a_lost_device(void **state) {
+    (void)state;
+    matrices *m = make_matrices(1, 0);
+    bp_plan *plan = make_plan(m, "num_threads=1");
+    assert_ok(bp_execute(plan, m->operands, NULL));
+    assert_ok(bp_device_wait(cuda_place(1)));
+    program_context(1);
+    CUstream stream = program_stream(0);
+    assert_int_equal(driver()->MemsetD8Async(16, 0, 16, stream), BP__CU_SUCCESS);
+    assert_int_equal(driver()->StreamSynchronize(stream), BP__CU_ILLEGAL_ADDRESS);
+    assert_fails(bp_execute(plan, m->operands, NULL), BP_E_DEVICE, "CUDA_ERROR_ILLEGAL_ADDRESS (700)");
+    bp_device_info info = {.struct_size = sizeof info};
+    assert_ok(bp_device_describe(cuda_place(1), &info));
+    assert_int_equal(info.state, BP_DEVICE_LOST);
+    (void)driver()->StreamDestroy(stream);
+    bp_plan_release(plan);
+    free_matrices(m);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_plan_keeps_its_algorithm, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(alignments, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(calls_of_a_batch_are_aligned, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(workspaces_of_the_caller, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(products_run_in_the_order_of_the_stream, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(streams_of_the_program, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(products_are_captured, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(each_device_has_a_handle, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(threads_share_a_plan, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(threads_have_biases, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(a_child_calls_no_library_of_its_parent, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(failures_of_the_libraries, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(failures_of_the_heuristic, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(handles_that_cannot_be_made, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(allocations_that_fail, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(versions_that_are_not_supported, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(libraries_that_are_absent_or_incomplete, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(a_lost_device, begin_cublas, end_cublas),
+    };
+    return cmocka_run_group_tests_name("plans", tests, start_cublas, stop_cublas);
+}
