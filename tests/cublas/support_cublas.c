@@ -154,7 +154,7 @@ static void make_operand(test_array *x, const gemm_case *c, bp_dtype dtype, int6
                          bool by_columns, bool same) {
     int64_t shape[4], strides[4];
     const int64_t ld = (by_columns ? rows : columns) + c->gap;
-    int64_t step = ld * (by_columns ? columns : rows);
+    int64_t step = ld * (by_columns ? columns : rows) + c->apart;
     for (int d = c->batch_ndim - 1; d >= 0; d--) {
         shape[d] = c->batch[d];
         strides[d] = same ? 0 : step;

@@ -43,6 +43,7 @@ typedef struct gemm_case {
     int64_t m, n, k;
     int transform_a, transform_b;         /* bp_transform */
     bool columns_a, columns_b, columns_c; /* columns are contiguous in memory, not rows */
+    int64_t apart;                        /* elements between the items of a batch */
     int64_t gap;                          /* added to leading dimensions */
     bp_scalar alpha, beta;
     int batch_ndim;

@@ -249,6 +249,23 @@ static void what_is_refused(void **state) {
     }
 }
 
+/* A bias that is aligned to less than the matrices. */
+static void biases_at_odd_addresses(void **state) {
+    (void)state;
+    const layer_case c = {.dtype = BP_F32, .has_bias = true, .ndim = 1, .rows = {8}, .in = 8, .out = 8};
+    trial t;
+    reference_results made;
+    make_trial(&t, &c);
+    drop(&t.device[BIAS]);
+    put(&t.device[BIAS], &t.host[BIAS], 0, 4);
+    assert_ok(reference_of_linear(&made, &t.on_host));
+    assert_ok(bp_linear_run(NULL, &t.call));
+    assert_int_equal(the_lt()->told.algorithm, 1); /* the one that needs no alignment */
+    get(&t.device[OUTPUT]);
+    test_check_results(&made, "bias at an odd address");
+    free_trial(&t);
+}
+
 /* As in PyTorch, the settings of products decide about linear layers. */
 static void settings_of_products_decide(void **state) {
     (void)state;
@@ -269,6 +286,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(shapes, begin_cublas, end_cublas),
         cmocka_unit_test_setup_teardown(rows_with_two_strides, begin_cublas, end_cublas),
         cmocka_unit_test_setup_teardown(what_is_refused, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(biases_at_odd_addresses, begin_cublas, end_cublas),
         cmocka_unit_test_setup_teardown(settings_of_products_decide, begin_cublas, end_cublas),
     };
     return cmocka_run_group_tests_name("layers", tests, start_cublas, stop_cublas);

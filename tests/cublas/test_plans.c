@@ -267,6 +267,26 @@ static void products_are_captured(void **state) {
 
 /* ---- Devices, threads, processes ---- */
 
+/* Nothing changes the program's current context: none, or the one of another device. */
+static void the_current_context_stays(void **state) {
+    (void)state;
+    for (int library = 0; library < 2; library++) {
+        matrices *m = make_matrices(0, 0);
+        for (int other = 0; other < 2; other++) {
+            CUcontext expected = other ? program_context(1) : NULL, found;
+            driver()->CtxSetCurrent(expected);
+            bp_plan *plan = make_plan(m, libraries[library]);
+            assert_ok(bp_execute(plan, m->operands, NULL));
+            bp_plan_release(plan);
+            assert_int_equal(driver()->CtxGetCurrent(&found), BP__CU_SUCCESS);
+            assert_ptr_equal(found, expected);
+            driver()->CtxSetCurrent(NULL);
+        }
+        assert_ok(bp_device_wait(cuda_place(0)));
+        free_matrices(m);
+    }
+}
+
 static void each_device_has_a_handle(void **state) {
     (void)state;
     for (int device = 0; device < 2; device++) {
@@ -565,6 +585,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(products_run_in_the_order_of_the_stream, begin_cublas, end_cublas),
         cmocka_unit_test_setup_teardown(streams_of_the_program, begin_cublas, end_cublas),
         cmocka_unit_test_setup_teardown(products_are_captured, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(the_current_context_stays, begin_cublas, end_cublas),
         cmocka_unit_test_setup_teardown(each_device_has_a_handle, begin_cublas, end_cublas),
         cmocka_unit_test_setup_teardown(threads_share_a_plan, begin_cublas, end_cublas),
         cmocka_unit_test_setup_teardown(threads_have_biases, begin_cublas, end_cublas),

@@ -232,6 +232,8 @@ static void alpha_of_zero(void **state) {
     (void)state;
     const int before = the_lt()->calls;
     check_gemm(&c, "", 1);
+    c.apart = 7;
+    check_gemm(&c, "", 1);
     c.beta.re = 1;
     check_gemm(&c, "", 1);
     assert_int_equal(the_lt()->calls, before);
