@@ -135,7 +135,7 @@ static void alignments(void **state) {
     free_matrices(aligned);
 }
 
-/* The distance between the calls of a batch counts, too. */
+/* Each call of a batch has an algorithm for its own addresses. */
 static void calls_of_a_batch_are_aligned(void **state) {
     (void)state;
     const gemm_case c = {.dtype = BP_F32, .m = 3, .n = 4, .k = 16, .batch_ndim = 2, .batch = {3, 5}, .alpha = {1, 0}};
@@ -152,7 +152,7 @@ static void calls_of_a_batch_are_aligned(void **state) {
     assert_ok(reference_of_gemm(&made, 0, 0, &c.alpha, &host[0].view.tensor, &host[1].view.tensor, NULL,
                                 &host[2].view.tensor));
     assert_ok(bp_matmul(&on[0].tensor, &on[1].tensor, &on[2].tensor));
-    assert_int_equal(the_lt()->told.algorithm, 1);
+    assert_int_equal(the_lt()->told.algorithm, 1); /* the last one */
     get(&on[2]);
     test_check_results(&made, "items at odd addresses");
     for (int i = 0; i < 3; i++) {

@@ -15,7 +15,6 @@ typedef struct lt_plan {
     cublasLtMatmulDesc_t what;
     cublasLtMatrixLayout_t a, b, d;
     cublasLtMatmulPreference_t preference;
-    uint64_t steps;        /* bits of all distances between calls, in bytes */
     pthread_mutex_t mutex; /* the address of the bias in `what`, `preference`, and what follows until it is known */
     atomic_bool known[ALIGNMENTS];
     cublasLtMatmulAlgo_t algorithm[ALIGNMENTS]; /* for addresses that are multiples of 1, 2, 4, 8, 16 */
@@ -134,8 +133,8 @@ static bp_status find_algorithm(lt_plan *p, int alignment, size_t *workspace) {
 /* ---- Runs ---- */
 
 /* Returns the largest alignment that all operands of a call have, as a power of two, at most the usual one. */
-static int alignment_of(const lt_plan *p, const bp__cublas_call *call) {
-    const uint64_t bits = call->a | call->b | call->d | call->bias | p->steps;
+static int alignment_of(const bp__cublas_call *call) {
+    const uint64_t bits = call->a | call->b | call->d | call->bias;
     return __builtin_ctzll(bits | UINT64_C(1) << USUAL_ALIGNMENT);
 }
 
@@ -173,7 +172,7 @@ static cublasStatus_t multiply_with_bias(lt_plan *p, const bp__cublas_call *call
 
 static bp_status run_lt(const bp__cublas_prepared *plan, const bp__cublas_call *call) {
     lt_plan *p = (lt_plan *)(uintptr_t)plan;
-    const int alignment = alignment_of(p, call);
+    const int alignment = alignment_of(call);
     if (!atomic_load_explicit(&p->known[alignment], memory_order_acquire)) {
         const bp_status status = find_later(p, alignment);
         if (status != BP_OK) {
@@ -212,16 +211,6 @@ static void destroy(bp_prepared *self) {
     p->base.instance->host->release(p);
 }
 
-static uint64_t steps_of(const bp__cublas_offer *offer) {
-    const bp__cublas_route *r = &offer->route;
-    uint64_t steps = 0;
-    for (int d = 0; d < r->outer_ndim; d++) {
-        steps |= (uint64_t)(r->outer_a[d] | r->outer_b[d]) * offer->numerics.item |
-                 (uint64_t)r->outer_d[d] * offer->numerics.item_d;
-    }
-    return steps;
-}
-
 /* Makes a plan without an algorithm. */
 static bp_status new_plan(bp__cublas_instance *instance, bp__cublas_device *on, const bp__cublas_offer *offer,
                           lt_plan **made) {
@@ -229,12 +218,11 @@ static bp_status new_plan(bp__cublas_instance *instance, bp__cublas_device *on, 
     if (!fresh) {
         return instance->host->fail(BP_E_NO_MEMORY, "cublas: no memory for a plan");
     }
-    *fresh = (lt_plan){.steps = steps_of(offer)};
+    *fresh = (lt_plan){.mutex = PTHREAD_MUTEX_INITIALIZER};
     bp__cublas_plan_begin(&fresh->base, instance, on, offer);
     fresh->base.prepared.enqueue = enqueue;
     fresh->base.prepared.destroy = destroy;
     fresh->base.prepared.workspace_alignment = WORKSPACE_ALIGNMENT;
-    pthread_mutex_init(&fresh->mutex, NULL);
     cublasStatus_t status = describe(fresh);
     status = status ? status : instance->lt.PreferenceCreate(&fresh->preference);
     status = status ? status : prefer(fresh, offer->numerics.workspace);
