@@ -11,9 +11,8 @@ BP_API cublasStatus_t cublasGetVersion_v2(cublasHandle_t handle, int *version);
 BP_API cublasStatus_t cublasDgemm_v2(void);
 
 cublasStatus_t cublasGetVersion_v2(cublasHandle_t handle, int *version) {
-    const char *chosen = getenv("CUBLAS_DOUBLE");
     (void)handle;
-    *version = chosen && *chosen ? atoi(chosen) : 130100;
+    *version = (int)double_setting("version=", 130100);
     return BP__CUBLAS_STATUS_SUCCESS;
 }
 

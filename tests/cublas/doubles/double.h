@@ -3,7 +3,8 @@
  *
  * The doubles compute what they are told in the stream, on the memory of the double of libcuda.so.1. They keep the
  * rules of the libraries that we know, and answer as the libraries do if one is broken. What the libraries would not
- * notice counts as a violation. The variable CUBLAS_DOUBLE is the version that a process finds, such as 130100. */
+ * notice counts as a violation. The variable CUBLAS_DOUBLE selects what a process finds: "version=130100 fault=0",
+ * where fault is a cublas_fault. */
 #ifndef BP_TESTS_CUBLAS_DOUBLE_H
 #define BP_TESTS_CUBLAS_DOUBLE_H
 

@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 cublas_controls cublas_double;
 pthread_mutex_t double_mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -41,6 +42,15 @@ CUcontext double_context(void) {
 uint8_t *double_bytes(uint64_t address, size_t size) {
     double_controls *controls = symbol("cuda_double");
     return controls ? controls->bytes_of(address, size) : NULL;
+}
+
+long double_setting(const char *name, long otherwise) {
+    const char *all = getenv("CUBLAS_DOUBLE"), *found = all ? strstr(all, name) : NULL;
+    return found ? atol(found + strlen(name)) : otherwise;
+}
+
+__attribute__((constructor)) static void choose_fault(void) {
+    cublas_double.fault = (int)double_setting("fault=", CUBLAS_FAULT_NONE);
 }
 
 /* ---- Products in streams ---- */

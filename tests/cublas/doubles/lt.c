@@ -12,8 +12,7 @@ BP__CUBLAS_LT_FUNCTIONS(X)
 BP_API size_t cublasLtGetVersion(void);
 
 size_t cublasLtGetVersion(void) {
-    const char *version = getenv("CUBLAS_DOUBLE");
-    return version && *version ? (size_t)atol(version) : 130100;
+    return (size_t)double_setting("version=", 130100);
 }
 
 /* ---- Objects ---- */

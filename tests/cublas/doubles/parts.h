@@ -18,6 +18,8 @@ extern pthread_mutex_t double_mutex; /* guards lists of objects and what was tol
 
 void double_violate(const char *what);
 bool double_has(cublas_fault fault);
+/* Returns the number behind a name in CUBLAS_DOUBLE, such as "version=". */
+long double_setting(const char *name, long otherwise);
 
 /* ---- The driver (driver.c) ---- */
 
