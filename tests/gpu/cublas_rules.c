@@ -1,8 +1,6 @@
 /* cublas_rules.c - what the provider of cuBLASLt and cuBLAS assumes of these libraries: the order of streams, graphs,
  * handles, the heuristic and descriptors, checked on a real device. */
-#include "matrices.h"
-
-#include "providers/cublas/api.h"
+#include "own_product.h"
 
 #include <dlfcn.h>
 
@@ -32,7 +30,7 @@ static outcome expect_squares(matrix *c, double each) {
 static outcome products_keep_the_order(void) {
     static matrix a, c;
     static uint8_t bytes[ELEMENTS * ITEM_MOST];
-    NEEDS(open_place());
+    NEEDS(open_products());
     for (int library = 0; library < LIBRARIES; library++) {
         char settings[64];
         bp_plan *plan;
@@ -67,7 +65,7 @@ static outcome products_keep_the_order(void) {
 static outcome products_are_captured(void) {
     static matrix a, c;
     static uint8_t bytes[ELEMENTS * ITEM_MOST];
-    NEEDS(open_place());
+    NEEDS(open_products());
     for (int library = 0; library < LIBRARIES; library++) {
         char settings[64];
         bp_plan *plan;
@@ -105,11 +103,11 @@ static outcome products_are_captured(void) {
 
 /* ---- The library itself ---- */
 
-static bp__cublas_lt_api lt;
+bp__cublas_lt_api lt;
 
-static outcome open_lt(void) {
+outcome open_lt(void) {
     bp_library_info info = {.struct_size = sizeof info};
-    NEEDS(open_place());
+    NEEDS(open_products());
     if (bp_library_find("cublaslt", &info) != BP_OK) {
         return skip_rule("%s", bp_last_error());
     }
@@ -134,18 +132,7 @@ static outcome handles_need_a_context(void) {
     return PASSED;
 }
 
-/* A product of f16 by the library itself. */
-typedef struct own_product {
-    cublasLtHandle_t handle;
-    cublasLtMatmulDesc_t what;
-    cublasLtMatrixLayout_t layout;
-    cublasLtMatmulPreference_t preference;
-    cublasLtMatmulHeuristicResult_t results[8];
-    int count;
-    matrix a, c;
-} own_product;
-
-static outcome new_own_product(own_product *p, uint32_t epilogue) {
+outcome new_own_product(own_product *p, uint32_t epilogue) {
     const uint64_t workspace = UINT64_C(4) << 20;
     EXPECT(lt.Create(&p->handle), 0);
     EXPECT(lt.DescCreate(&p->what, BP__CUBLAS_COMPUTE_32F, BP__CUDA_R_32F), 0);
@@ -167,14 +154,14 @@ static const void *address_of(const matrix *m) {
     return (const char *)m->tensor.data + m->tensor.byte_offset;
 }
 
-static unsigned run_own(const own_product *p, void *workspace, size_t size, CUstream stream) {
+unsigned run_own(const own_product *p, void *workspace, size_t size, CUstream stream) {
     const float alpha = 1, beta = 0;
     void *c = (void *)(uintptr_t)address_of(&p->c);
     return lt.Matmul(p->handle, p->what, &alpha, address_of(&p->a), p->layout, address_of(&p->a), p->layout, &beta, c,
                      p->layout, c, p->layout, &p->results[0].algo, workspace, size, stream);
 }
 
-static void free_own_product(own_product *p) {
+void free_own_product(own_product *p) {
     free_matrix(&p->a);
     free_matrix(&p->c);
     lt.PreferenceDestroy(p->preference);

@@ -67,7 +67,7 @@ static double load(bp_dtype dtype, const void *from, int64_t index) {
 
 int32_t gpu_place;
 
-outcome open_place(void) {
+outcome open_products(void) {
     bp_backend_info info = {.struct_size = sizeof info};
     void *context = NULL;
     LIBRARY(bp_backend_status("cuda", &info));

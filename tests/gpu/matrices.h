@@ -21,7 +21,7 @@ extern int32_t gpu_place;
 extern const char *const library_names[LIBRARIES];
 
 /* Opens the first device; skipped with the reason if there is no library for products. */
-outcome open_place(void);
+outcome open_products(void);
 /* Makes a matrix `past` bytes behind a multiple of 256, with whole numbers from -2 to 2. Rows, or columns, are SIDE
  * elements apart. */
 outcome new_matrix(matrix *m, bp_dtype dtype, int64_t rows, int64_t columns, bool by_columns, size_t past);

@@ -56,7 +56,7 @@ static outcome check_product(int library, bp_dtype dtype, bool turn_a, bool turn
 }
 
 static outcome values_are_right(void) {
-    NEEDS(open_place());
+    NEEDS(open_products());
     for (int library = 0; library < LIBRARIES; library++) {
         for (int t = 0; t < TYPES; t++) {
             for (int bits = 0; bits < 8; bits++) {
@@ -70,7 +70,7 @@ static outcome values_are_right(void) {
 static outcome c_is_not_read(void) {
     static matrix a, b, c;
     static uint8_t bytes[ELEMENTS * ITEM_MOST];
-    NEEDS(open_place());
+    NEEDS(open_products());
     for (int library = 0; library < LIBRARIES; library++) {
         char settings[64];
         snprintf(settings, sizeof settings, "cuda.preferred_blas_library=%s", library_names[library]);
@@ -102,7 +102,7 @@ static outcome c_is_not_read(void) {
 
 static outcome bytes_are_summed(void) {
     static matrix a, b, c;
-    NEEDS(open_place());
+    NEEDS(open_products());
     NEEDS(new_matrix(&a, BP_I8, SIDE, SIDE, false, 0));
     NEEDS(new_matrix(&b, BP_I8, SIDE, SIDE, true, 0));
     NEEDS(new_matrix(&c, BP_I32, SIDE, SIDE, false, 0));
@@ -125,7 +125,7 @@ static outcome bytes_are_summed(void) {
 static outcome odd_addresses_work(void) {
     static const size_t past[] = {2, 4, 8, 16, 48};
     static matrix a, b, c, aligned;
-    NEEDS(open_place());
+    NEEDS(open_products());
     NEEDS(new_matrix(&aligned, BP_F16, SIDE, SIDE, false, 0));
     for (int library = 0; library < LIBRARIES; library++) {
         char settings[64];
@@ -175,7 +175,7 @@ static outcome sum_of_row(bp_dtype dtype, double first, double second, const cha
 
 static outcome tf32_rounds(void) {
     bp_device_info info = {.struct_size = sizeof info};
-    NEEDS(open_place());
+    NEEDS(open_products());
     LIBRARY(bp_device_describe(gpu_place, &info));
     for (int library = 0; library < LIBRARIES; library++) {
         char settings[128];
@@ -196,7 +196,7 @@ static outcome tf32_rounds(void) {
 static outcome sums_of_f16_are_exact(void) {
     static const char off[] = "cuda.matmul.allow_fp16_reduced_precision_reduction=false, ";
     double sum = 0;
-    NEEDS(open_place());
+    NEEDS(open_products());
     for (int library = 0; library < LIBRARIES; library++) {
         char settings[192];
         snprintf(settings, sizeof settings, "%scuda.preferred_blas_library=%s", off, library_names[library]);
@@ -212,7 +212,7 @@ static outcome sums_of_f16_are_exact(void) {
 static outcome bits_repeat(void) {
     static matrix a, b, c;
     static double first[ELEMENTS];
-    NEEDS(open_place());
+    NEEDS(open_products());
     for (int t = 0; t < TYPES; t++) {
         NEEDS(new_matrix(&a, types[t], SIDE, SIDE, false, 0));
         NEEDS(new_matrix(&b, types[t], SIDE, SIDE, false, 0));
@@ -285,7 +285,7 @@ static outcome check_layer(bp_dtype dtype, bp_unary_kind function, double tolera
 }
 
 static outcome layers_are_right(void) {
-    NEEDS(open_place());
+    NEEDS(open_products());
     for (int t = 0; t < 3; t++) {
         NEEDS(check_layer(types[t], BP_UNARY_COPY, 0));
         NEEDS(check_layer(types[t], BP_UNARY_RELU, 0));
@@ -296,7 +296,7 @@ static outcome layers_are_right(void) {
 
 static outcome bias_gradients_are_sums(void) {
     static matrix x, y, w, bias;
-    NEEDS(open_place());
+    NEEDS(open_products());
     NEEDS(new_matrix(&x, BP_F16, SIDE, SIDE, false, 0));
     NEEDS(new_matrix(&y, BP_F16, SIDE, SIDE, false, 0));
     NEEDS(new_matrix(&w, BP_F16, SIDE, SIDE, false, 0));
