@@ -148,7 +148,7 @@ static outcome commands(void) {
 
 /* ---- Products ---- */
 
-enum { PRODUCTS = 200, ROUNDS = 40 };
+enum { PRODUCTS = 50, ROUNDS = 12 };
 
 /* Returns the least time, in ns, of enqueueing one of some products. A few at a time, so that no queue is full. */
 static outcome least_time(outcome (*enqueue)(void *), void *user, bp_queue *queue, double *least) {
