@@ -31,6 +31,14 @@ if(CUBLAS_HEADERS AND TARGET test_cublas_prototypes)
     target_include_directories(test_cublas_prototypes SYSTEM PRIVATE ${CUBLAS_HEADERS})
 endif()
 
+# The real library, which makes descriptors without a GPU. The test reaches internal functions of the provider.
+file(GLOB cublas_wheels ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/lib)
+find_file(CUBLAS_LT NAMES libcublasLt.so.13 libcublasLt.so.12 PATHS /usr/local/cuda/lib64 ${cublas_wheels} PATH_SUFFIXES lib64 lib)
+link_providers(cublas cuda)
+if(TARGET test_cublas_library)
+    target_compile_definitions(test_cublas_library PRIVATE CUBLAS_LT="$<$<BOOL:${CUBLAS_LT}>:${CUBLAS_LT}>")
+endif()
+
 # Each rule of the libraries that a test relies on: the test fails if the doubles break the rule.
 foreach(each products:transposition products:conjugate products:ld products:batch products:alpha products:beta
         settings:rounding settings:schemes plans:order plans:alignment plans:workspace layers:bias layers:function)
