@@ -2,8 +2,6 @@
  * stream, graphs, threads and children of fork. */
 #include "cublas/support_squares.h"
 
-#include "support/child.h"
-
 #include <pthread.h>
 
 /* ---- Algorithms and workspaces ---- */
@@ -183,7 +181,7 @@ static void products_are_captured(void **state) {
     }
 }
 
-/* ---- Devices, threads, processes ---- */
+/* ---- Devices and threads ---- */
 
 /* Nothing changes the program's current context: none, or the one of another device. */
 static void the_current_context_stays(void **state) {
@@ -314,35 +312,6 @@ static void threads_have_biases(void **state) {
     free_matrices(m);
 }
 
-static int use_in_child(matrices *m, bp_plan *plan) {
-    if (bp_execute(plan, m->operands, NULL) != BP_E_FORKED ||
-        bp_matmul(tensor_at(m, 0), tensor_at(m, 1), tensor_at(m, 2)) != BP_E_FORKED) {
-        return 2;
-    }
-    bp_plan_release(plan);
-    free_matrices(m);
-    return bp_reset() == BP_OK && the_lt()->violations == 0 && the_double()->violations == 0 ? 0 : 1;
-}
-
-static void a_child_calls_no_library_of_its_parent(void **state) {
-    (void)state;
-    matrices *m = make_matrices(0, 0);
-    bp_plan *plan = make_plan(m, "num_threads=1");
-    write_matrices(m, NULL);
-    assert_ok(bp_execute(plan, m->operands, NULL));
-    expect_product(m, NULL);
-    fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
-        _exit(use_in_child(m, plan));
-    }
-    assert_int_equal(test_end_of_child(child, "products after fork"), 0);
-    assert_ok(bp_execute(plan, m->operands, NULL)); /* the parent goes on */
-    expect_product(m, NULL);
-    bp_plan_release(plan);
-    free_matrices(m);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_plan_keeps_its_algorithm, begin_cublas, end_cublas),
@@ -356,7 +325,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(each_device_has_a_handle, begin_cublas, end_cublas),
         cmocka_unit_test_setup_teardown(threads_share_a_plan, begin_cublas, end_cublas),
         cmocka_unit_test_setup_teardown(threads_have_biases, begin_cublas, end_cublas),
-        cmocka_unit_test_setup_teardown(a_child_calls_no_library_of_its_parent, begin_cublas, end_cublas),
     };
     return cmocka_run_group_tests_name("plans", tests, start_cublas, stop_cublas);
 }
