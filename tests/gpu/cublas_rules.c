@@ -136,7 +136,9 @@ outcome new_own_product(own_product *p, uint32_t epilogue) {
     const uint64_t workspace = UINT64_C(4) << 20;
     EXPECT(lt.Create(&p->handle), 0);
     EXPECT(lt.DescCreate(&p->what, BP__CUBLAS_COMPUTE_32F, BP__CUDA_R_32F), 0);
+    const void *some = (const void *)(uintptr_t)256; /* the heuristic refuses a bias without an address */
     EXPECT(lt.DescSet(p->what, BP__CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue), 0);
+    EXPECT(lt.DescSet(p->what, BP__CUBLASLT_MATMUL_DESC_BIAS_POINTER, &some, sizeof some), 0);
     EXPECT(lt.LayoutCreate(&p->layout, BP__CUDA_R_16F, SIDE, SIDE, SIDE), 0);
     EXPECT(lt.PreferenceCreate(&p->preference), 0);
     EXPECT(lt.PreferenceSet(p->preference, BP__CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace),

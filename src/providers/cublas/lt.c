@@ -40,6 +40,14 @@ static cublasStatus_t describe_layout(const lt_plan *p, cublasLtMatrixLayout_t *
     return status;
 }
 
+/* The heuristic refuses a bias without an address. Each call sets its own one. */
+static cublasStatus_t set_some_bias(const lt_plan *p) {
+    const void *const some = (const void *)(uintptr_t)WORKSPACE_ALIGNMENT;
+    return p->base.offer.route.has_bias
+               ? api_of(p)->DescSet(p->what, BP__CUBLASLT_MATMUL_DESC_BIAS_POINTER, &some, sizeof some)
+               : BP__CUBLAS_STATUS_SUCCESS;
+}
+
 static cublasStatus_t describe_product(lt_plan *p) {
     const bp__cublas_lt_api *lt = api_of(p);
     const bp__cublas_route *r = &p->base.offer.route;
@@ -50,7 +58,7 @@ static cublasStatus_t describe_product(lt_plan *p) {
     status = status ? status : lt->DescSet(p->what, BP__CUBLASLT_MATMUL_DESC_TRANSB, &op_b, sizeof op_b);
     status =
         status ? status : lt->DescSet(p->what, BP__CUBLASLT_MATMUL_DESC_EPILOGUE, &r->epilogue, sizeof r->epilogue);
-    return status;
+    return status ? status : set_some_bias(p);
 }
 
 static cublasStatus_t describe(lt_plan *p) {

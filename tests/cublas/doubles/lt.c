@@ -335,7 +335,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtM
     if (!is_ready(handle)) {
         return BP__CUBLAS_STATUS_NOT_INITIALIZED;
     }
-    if (!read_told(&p.told, what, a, b, c, d) || !is_usable(preference, PREFERENCE) || most < 1) {
+    const uint32_t with_bias = BP__CUBLASLT_EPILOGUE_BIAS | BP__CUBLASLT_EPILOGUE_BGRADA | BP__CUBLASLT_EPILOGUE_BGRADB;
+    if (!read_told(&p.told, what, a, b, c, d) || !is_usable(preference, PREFERENCE) || most < 1 ||
+        ((what->epilogue & with_bias) && !what->bias)) {
         return BP__CUBLAS_STATUS_INVALID_VALUE;
     }
     note_list(preference);
