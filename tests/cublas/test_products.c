@@ -169,6 +169,80 @@ static void bytes(void **state) {
     assert_contains(bp_last_error(), "could exceed i32");
 }
 
+typedef struct random_product {
+    test_array host[3];
+    on_device on[3];
+} random_product;
+
+/* Draws shapes that fit each other; an operand may be the same for a dimension of the batch. Returns their rank. */
+static int draw_shapes(int64_t shapes[3][4]) {
+    const int batch_ndim = (int)test_array_between(0, 2);
+    const int64_t m = test_array_between(1, 6), n = test_array_between(1, 6), k = test_array_between(1, 9);
+    const int64_t sides[3][2] = {{m, k}, {k, n}, {m, n}};
+    for (int d = 0; d < batch_ndim; d++) {
+        const int64_t size = test_array_between(1, 4), broadcast = test_array_between(0, 5);
+        for (int i = 0; i < 3; i++) {
+            shapes[i][d] = i < 2 && i == broadcast ? 1 : size;
+        }
+    }
+    for (int i = 0; i < 3; i++) {
+        memcpy(&shapes[i][batch_ndim], sides[i], sizeof sides[i]);
+    }
+    return batch_ndim + 2;
+}
+
+static void draw_product(random_product *r) {
+    int64_t shapes[3][4];
+    const bp_dtype dtype = types[test_array_between(0, TYPES - 1)];
+    const int ndim = draw_shapes(shapes);
+    for (int i = 0; i < 3; i++) {
+        const int64_t other = test_array_between(0, TEST_LAYOUTS - 1);
+        const test_layout layout = test_array_between(0, 1) ? TEST_COMPACT : (test_layout)other;
+        test_array_make(&r->host[i], dtype, ndim, shapes[i], layout);
+        test_array_fill(&r->host[i], 1);
+        put(&r->on[i], &r->host[i], 0, 16 * (size_t)test_array_between(0, 1));
+    }
+}
+
+/* Runs a product, which is right, or refused for its layout. Returns whether it has run. */
+static bool check_random(random_product *r, const char *settings, const char *text) {
+    reference_results made;
+    bp_options *options;
+    assert_ok(bp_options_new(&options, settings));
+    assert_ok(reference_of_matmul(&made, &r->host[0].view.tensor, &r->host[1].view.tensor, &r->host[2].view.tensor));
+    const bp_status status = bp_matmul_run(options, &r->on[0].tensor, &r->on[1].tensor, &r->on[2].tensor);
+    bp_options_release(options);
+    if (status != BP_OK) {
+        assert_int_equal(status, BP_E_NO_CANDIDATE);
+        assert_contains(bp_last_error(), "contiguous");
+        reference_results_free(&made);
+        return false;
+    }
+    get(&r->on[2]);
+    test_check_results(&made, text);
+    test_array_check_gaps(&r->host[2], text);
+    return true;
+}
+
+static void random_layouts(void **state) {
+    enum { CALLS = 600 };
+    int run = 0;
+    (void)state;
+    test_array_random = 20;
+    for (int call = 0; call < CALLS; call++) {
+        random_product r;
+        char text[64];
+        snprintf(text, sizeof text, "random call %d", call);
+        draw_product(&r);
+        run += check_random(&r, libraries[call % 2], text);
+        for (int i = 0; i < 3; i++) {
+            drop(&r.on[i]);
+            test_array_free(&r.host[i]);
+        }
+    }
+    assert_in_range(run, CALLS / 4, CALLS - 1);
+}
+
 /* ---- Values that are not read ---- */
 
 /* Multiplies with NaN everywhere in C. */
@@ -299,6 +373,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(conjugates, begin_cublas, end_cublas),
         cmocka_unit_test_setup_teardown(batches, begin_cublas, end_cublas),
         cmocka_unit_test_setup_teardown(batches_of_several_calls, begin_cublas, end_cublas),
+        cmocka_unit_test_setup_teardown(random_layouts, begin_cublas, end_cublas),
         cmocka_unit_test_setup_teardown(bytes, begin_cublas, end_cublas),
         cmocka_unit_test_setup_teardown(c_is_not_read, begin_cublas, end_cublas),
         cmocka_unit_test_setup_teardown(sizes_of_zero, begin_cublas, end_cublas),
