@@ -57,8 +57,8 @@ typedef struct bp__cublas_product {
     int batch_ndim;
     int64_t batch[BP_MAX_BATCH_NDIM];
     uint8_t alpha, beta; /* a bp_factor */
-    bool has_bias;       /* a vector is added to each row of C, or is the sum of the rows of B if `sums_rows` */
-    bool sums_rows;      /* the vector is the sum of the columns of A, which A B adds too */
+    bool has_bias;       /* a vector is added to each row of C */
+    bool sums_rows;      /* the vector becomes the sums of the rows of A instead */
     uint8_t bias;        /* number of its operand */
     uint32_t function;   /* CUBLASLT_EPILOGUE_RELU or GELU, 0: none */
 } bp__cublas_product;

@@ -226,7 +226,8 @@ static bp_status new_plan(bp__cublas_instance *instance, bp__cublas_device *on, 
     if (!fresh) {
         return instance->host->fail(BP_E_NO_MEMORY, "cublas: no memory for a plan");
     }
-    *fresh = (lt_plan){.mutex = PTHREAD_MUTEX_INITIALIZER};
+    *fresh = (lt_plan){.what = NULL};
+    pthread_mutex_init(&fresh->mutex, NULL);
     bp__cublas_plan_begin(&fresh->base, instance, on, offer);
     fresh->base.prepared.enqueue = enqueue;
     fresh->base.prepared.destroy = destroy;
