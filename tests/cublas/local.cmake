@@ -24,6 +24,15 @@ foreach(target ${targets})
     add_dependencies(${target} cuda_double_good)
 endforeach()
 
+# A driver and a cuBLASLt that do nothing. With them gpu_check measures what starting a product costs on the host.
+set(null_sources ${CMAKE_CURRENT_LIST_DIR}/null)
+add_cublas_double(null_lt null libcublasLt.so.13 ${null_sources}/lt.c ${null_sources}/heuristic.c)
+add_cublas_double(null_driver null libcuda.so.1 ${null_sources}/defaults.c ${null_sources}/driver.c)
+add_project_test(cublas_null_costs sh -c
+    "$<TARGET_FILE:gpu_check> --part costs.products --folder ${cublas_doubles}/null | grep 'a product of f16'")
+set_property(TEST cublas_null_costs APPEND PROPERTY ENVIRONMENT BACKPLANE_LIBRARY_PATH=${cublas_doubles}/null
+    BACKPLANE_REGISTRY_SYSTEM=false BACKPLANE_REGISTRY_CACHE=off)
+
 # The headers of CUDA's toolkit or of its wheels, for the comparison with our prototypes. Our structs are checked without them.
 file(GLOB cublas_wheels ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/include)
 find_path(CUBLAS_HEADERS cublasLt.h PATHS /usr/local/cuda/include ${cublas_wheels})
