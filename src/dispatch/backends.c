@@ -10,6 +10,7 @@
 #include "machine/internal.h"
 #include "registry/internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,28 +20,29 @@ typedef struct backend {
     const char *family;   /* of its library; NULL: no library is needed */
     const char *what;     /* description, for the reason if provider or library is missing */
     const char *setting;
-    int scale; /* factor between the components of version_number; 0: no number */
+    int scale;           /* factor between the components of version_number; 0: no number */
+    const char *runtime; /* whose devices it computes on; NULL: the host */
 } backend;
 
 #define NO_PROVIDER NULL
 static const backend backends[] = {
-    {"cpu", "native", NULL, "", "", 0},
-    {"cuda", NO_PROVIDER, "cublas", "NVIDIA's GPUs", "", 1000},
-    {"cudnn", NO_PROVIDER, "cudnn", "NVIDIA's cuDNN", "cudnn.enabled", 100},
-    {"cusparselt", NO_PROVIDER, "cusparselt", "NVIDIA's cuSPARSELt", "", 100},
-    {"kleidiai", NO_PROVIDER, NULL, "Arm's KleidiAI", "", 0},
-    {"mha", NO_PROVIDER, NULL, "the fast path of whole attention layers", "mha.fastpath", 0},
-    {"miopen", NO_PROVIDER, NULL, "AMD's MIOpen", "", 0},
-    {"mkl", "blas", "mkl", "Intel's MKL", "mkl.enabled", 100},
-    {"mkldnn", "onednn", "onednn", "oneDNN", "mkldnn.enabled", 100},
-    {"mps", NO_PROVIDER, NULL, "Apple's Metal", "", 0},
-    {"mtia", NO_PROVIDER, NULL, "Meta's MTIA", "", 0},
-    {"nnpack", NO_PROVIDER, NULL, "NNPACK", "nnpack.enabled", 0},
-    {"openmp", "blas", "openmp", "a BLAS library on an OpenMP runtime", "openmp.enabled", 0},
-    {"opt_einsum", "native", NULL, "", "opt_einsum.enabled", 0}, /* the path search is Backplane's own */
-    {"quantized", NO_PROVIDER, NULL, "quantised operations", "", 0},
-    {"xnnpack", NO_PROVIDER, NULL, "XNNPACK", "xnnpack.enabled", 0},
-    {"xpu", NO_PROVIDER, NULL, "Intel's GPUs", "", 0},
+    {"cpu", "native", NULL, "", "", 0, NULL},
+    {"cuda", "cublas", "cublas", "NVIDIA's GPUs", "", 1000, "cuda"},
+    {"cudnn", NO_PROVIDER, "cudnn", "NVIDIA's cuDNN", "cudnn.enabled", 100, NULL},
+    {"cusparselt", NO_PROVIDER, "cusparselt", "NVIDIA's cuSPARSELt", "", 100, NULL},
+    {"kleidiai", NO_PROVIDER, NULL, "Arm's KleidiAI", "", 0, NULL},
+    {"mha", NO_PROVIDER, NULL, "the fast path of whole attention layers", "mha.fastpath", 0, NULL},
+    {"miopen", NO_PROVIDER, NULL, "AMD's MIOpen", "", 0, NULL},
+    {"mkl", "blas", "mkl", "Intel's MKL", "mkl.enabled", 100, NULL},
+    {"mkldnn", "onednn", "onednn", "oneDNN", "mkldnn.enabled", 100, NULL},
+    {"mps", NO_PROVIDER, NULL, "Apple's Metal", "", 0, NULL},
+    {"mtia", NO_PROVIDER, NULL, "Meta's MTIA", "", 0, NULL},
+    {"nnpack", NO_PROVIDER, NULL, "NNPACK", "nnpack.enabled", 0, NULL},
+    {"openmp", "blas", "openmp", "a BLAS library on an OpenMP runtime", "openmp.enabled", 0, NULL},
+    {"opt_einsum", "native", NULL, "", "opt_einsum.enabled", 0, NULL}, /* the path search is Backplane's own */
+    {"quantized", NO_PROVIDER, NULL, "quantised operations", "", 0, NULL},
+    {"xnnpack", NO_PROVIDER, NULL, "XNNPACK", "xnnpack.enabled", 0, NULL},
+    {"xpu", NO_PROVIDER, NULL, "Intel's GPUs", "", 0, NULL},
 };
 
 /* ---- Facts ---- */
@@ -114,10 +116,28 @@ static void explain_unbuilt(bp__text *reason, const backend *b, const bp_library
     bp__text_addf(reason, "this version has no provider for %s", b->what);
 }
 
+/* Returns whether the backend's runtime has a usable device, else the reason. The host always is one. */
+static bool has_device(const backend *b, bp__text *reason) {
+    char name[64];
+    int32_t place;
+    bp__held_error held;
+    if (!b->runtime) {
+        return true;
+    }
+    snprintf(name, sizeof name, "%s:0", b->runtime);
+    bp__error_hold(&held);
+    const bool found = bp_device_find(name, &place) == BP_OK;
+    bp__text_add(reason, found ? "" : bp_last_error());
+    bp__error_return(&held);
+    return found;
+}
+
 static void explain_unavailable(bp__text *reason, const backend *b, const bp_library_info *entry, bool found,
                                 const char *provider_reason) {
     if (provider_reason) {
         bp__text_addf(reason, "provider '%s': %s", b->provider, provider_reason);
+    } else if (found && entry->state == BP_LIBRARY_OK) {
+        has_device(b, reason);
     } else if (found) {
         bp__text_addf(reason, "%s: %s", entry->path, entry->reason);
     } else if (bp__text_equal(b->family, "openmp")) {
@@ -142,7 +162,7 @@ static bp_status describe(const backend *b, bp_backend_info *info) {
     bp_library_info entry = {.struct_size = sizeof entry};
     bool found = false;
     const char *provider_reason = NULL;
-    bp__text reason = {0};
+    bp__text reason = {0}, unused = {0};
     const bp__module *modules;
     int module_count;
     BP__TRY(bp__modules(&modules, &module_count)); /* else a lack of memory looks like an absent provider */
@@ -153,7 +173,8 @@ static bp_status describe(const backend *b, bp_backend_info *info) {
     info->setting = b->setting;
     info->built = b->provider && provider_works(b->provider, &provider_reason);
     info->present = b->family ? found && rank(&entry) > 1 : info->built;
-    info->available = info->built && (!b->family || (found && entry.state == BP_LIBRARY_OK));
+    info->available = info->built && (!b->family || (found && entry.state == BP_LIBRARY_OK)) && has_device(b, &unused);
+    bp__text_free(&unused);
     info->enabled = info->available && switched_on(b->setting);
     info->version = found && !bp__text_equal(b->family, "openmp") ? entry.version
                     : b->family                                   ? ""
@@ -226,9 +247,15 @@ static bool is_switch(const char *setting) {
     return b && !b->provider && bp__text_equal(b->setting, setting);
 }
 
-/* Returns whether operations read this setting, or it is one that no flag tells about. */
+/* Returns whether operations read this setting, or it is one that no flag tells about. On CUDA there are products only,
+ * and of the settings under cuda, flags tell which are about them. */
 static bool is_read(const bp_setting_info *entry) {
-    return !(entry->flags & BP_SETTING_INHERITS) || (entry->flags & BP_SETTING_POLICY);
+    const backend *b = backend_of(entry->name);
+    const unsigned read = BP_SETTING_POLICY | BP_SETTING_CUDA;
+    if (b && b->runtime) {
+        return (entry->flags & (read | BP_SETTING_ALIAS)) && !bp__text_equal(entry->affects, "attention");
+    }
+    return !(entry->flags & BP_SETTING_INHERITS) || (entry->flags & read);
 }
 
 /* ---- Settings that decide among the candidates of a family ---- */

@@ -104,7 +104,8 @@ void bp_explanation_release(bp_explanation *explanation) {
     }
 }
 
-static void add_candidate_text(bp__text *out, const bp_candidate_info *c) {
+/* On a device, threads of the host do not compute. */
+static void add_candidate_text(bp__text *out, const bp_candidate_info *c, bool on_device) {
     char properties[256], time[32];
     bp__text_addf(out, "  %s %-18s %-10s ", c->chosen ? "*" : (c->accepted ? "+" : "-"), c->library, c->provider);
     if (!c->accepted) {
@@ -114,7 +115,7 @@ static void add_candidate_text(bp__text *out, const bp_candidate_info *c) {
     if (c->threads > 0) {
         bp__text_addf(out, "%s, %d thread%s, ", c->algorithm, c->threads, c->threads == 1 ? "" : "s");
     } else {
-        bp__text_addf(out, "%s, library's own threads, ", c->algorithm);
+        bp__text_addf(out, on_device ? "%s, " : "%s, library's own threads, ", c->algorithm);
     }
     if (c->measured_ns > 0) {
         bp__text_addf(out, "measured for this problem %s, ", bp__duration(c->measured_ns, time, sizeof time));
@@ -187,7 +188,7 @@ static void make_text(const bp_explanation *e, bp__text *out) {
         if (c.reason == BP_REASON_OP) {
             others++;
         } else {
-            add_candidate_text(out, &c);
+            add_candidate_text(out, &c, e->choice.asked.place != 0);
         }
     }
     if (others > 0) {

@@ -15,6 +15,9 @@ extern const bp_provider bp_provider_fftw;
 #ifdef BP_BUILTIN_OPENCL
 extern const bp_provider bp_provider_opencl, bp_provider_clblast;
 #endif
+#ifdef BP_BUILTIN_CUDA
+extern const bp_provider bp_provider_cublas;
+#endif
 
 const bp_provider *const bp__builtin_providers[] = {
     &bp_provider_native,
@@ -31,6 +34,9 @@ const bp_provider *const bp__builtin_providers[] = {
 #ifdef BP_BUILTIN_OPENCL
     &bp_provider_opencl,
     &bp_provider_clblast,
+#endif
+#ifdef BP_BUILTIN_CUDA
+    &bp_provider_cublas,
 #endif
     NULL,
 };

@@ -2,6 +2,7 @@
  * update of the probe cache, entries. */
 #include "registry/build_list.h"
 
+#include "base/path_buffer.h"
 #include "machine/internal.h"
 #include "registry/child.h"
 #include "registry/probe_cache.h"
@@ -68,8 +69,11 @@ static bool is_entry(const bp__file *file) {
                               (*file->facts.family && !(file->facts.flags & BP__FAMILY_LAYER)));
 }
 
+/* A driver's library that the user names counts, too: some systems have neither of the two files. */
 bool bp__has_gpu_driver(void) {
-    return access("/proc/driver/nvidia/version", F_OK) == 0 || access("/dev/nvidiactl", F_OK) == 0;
+    BP__PATH_BUFFER(path);
+    return access("/proc/driver/nvidia/version", F_OK) == 0 || access("/dev/nvidiactl", F_OK) == 0 ||
+           (path && bp__search_listed("libcuda.so.1", path));
 }
 
 static bool wants_probe(const bp__list_entry *entry) {

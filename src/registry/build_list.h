@@ -39,7 +39,7 @@ void bp__merge_copies(bp__search *search);
 /* Returns the file of the list with that path, or NULL. */
 bp__file *bp__file_at(bp__search *search, const char *path);
 
-/* Returns whether a GPU driver is loaded (build_list.c). */
+/* Returns whether a GPU driver is loaded, or registry.library_path has its library (build_list.c). */
 bool bp__has_gpu_driver(void);
 
 /* Sorts and names the entries, and fills the infos (list_entries.c). Errors: BP_E_NO_MEMORY. */

@@ -69,5 +69,7 @@ void bp__search_paths(bp__search *search);
  * loaded, in LD_LIBRARY_PATH, the virtual environment and the conda prefix, the loader's cache, and the system's
  * directories. Only the first of these if registry.system is false. Returns false if there is none. */
 bool bp__search_named(const char *name, char path[PATH_MAX]);
+/* The same in registry.library_path only. */
+bool bp__search_listed(const char *name, char path[PATH_MAX]);
 
 #endif

@@ -372,9 +372,14 @@ static bool in_environments(const char *name, char path[PATH_MAX]) {
     return false;
 }
 
+bool bp__search_listed(const char *name, char path[PATH_MAX]) {
+    BP__UNCANCELLED;
+    return in_list(bp__setting_text(BP_SET_registry_library_path), name, path);
+}
+
 bool bp__search_named(const char *name, char path[PATH_MAX]) {
     BP__UNCANCELLED;
-    if (in_list(bp__setting_text(BP_SET_registry_library_path), name, path)) {
+    if (bp__search_listed(name, path)) {
         return true;
     }
     if (!bp__setting_int(BP_SET_registry_system)) {

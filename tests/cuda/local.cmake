@@ -38,7 +38,10 @@ endforeach()
 # What `make gpu-check` examines on a GPU holds for the double, and fails if the double breaks a rule.
 set(checked ${CMAKE_CURRENT_BINARY_DIR}/gpu-check)
 file(MAKE_DIRECTORY ${checked})
-set(with_double BACKPLANE_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/cuda-doubles/good BACKPLANE_REGISTRY_CACHE=off)
+set(doubles ${CMAKE_CURRENT_BINARY_DIR}/cuda-doubles/good ${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/lt
+    ${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/classic)
+list(JOIN doubles ":" doubles)
+set(with_double BACKPLANE_LIBRARY_PATH=${doubles} BACKPLANE_REGISTRY_SYSTEM=false BACKPLANE_REGISTRY_CACHE=off)
 add_project_test(cuda_gpu_check gpu_check --folder ${checked})
 set_property(TEST cuda_gpu_check APPEND PROPERTY ENVIRONMENT ${with_double})
 foreach(pair 1:driver.events.waits 2:driver.streams.default 4:driver.memory.free 5:library.copies 6:library.peers
@@ -49,6 +52,14 @@ foreach(pair 1:driver.events.waits 2:driver.streams.default 4:driver.memory.free
     list(GET pair 1 part)
     string(APPEND faults
         "CUDA_DOUBLE=fault=${fault} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
+endforeach()
+foreach(pair 1:products.values 3:products.values 5:products.values 6:products.nan 7:products.tf32 8:products.order 9:products.layers
+        10:products.layers 13:products.addresses)
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 fault)
+    list(GET pair 1 part)
+    string(APPEND faults
+        "CUBLAS_DOUBLE=fault=${fault} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
 endforeach()
 add_project_test(cuda_gpu_check_faults sh -c "${faults}")
 set_property(TEST cuda_gpu_check_faults APPEND PROPERTY ENVIRONMENT ${with_double})

@@ -15,8 +15,7 @@ typedef void (*CUhostFn)(void *);
     X(CtxSynchronize, cuCtxSynchronize, (void))                                                                        \
     X(StreamSynchronize, cuStreamSynchronize, (CUstream))                                                              \
     X(StreamQuery, cuStreamQuery, (CUstream))                                                                          \
-    X(LaunchHostFunc, cuLaunchHostFunc, (CUstream, CUhostFn, void *))                                                  \
-    X(MemsetD8Async, cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))
+    X(LaunchHostFunc, cuLaunchHostFunc, (CUstream, CUhostFn, void *))
 /* clang-format on */
 
 /* All functions that a program calls, in a table that it fills with dlsym(). */

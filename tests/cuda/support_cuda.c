@@ -38,6 +38,7 @@ int start_cuda(void **state) {
     setenv("BACKPLANE_LIBRARY_PATH", DOUBLES "/good", 1);
     setenv("BACKPLANE_DEVICE_EXCLUDE", "opencl", 1);
     setenv("BACKPLANE_REGISTRY_CACHE", "off", 1);
+    setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1); /* NVIDIA's libraries cannot use the double */
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "60000", 1);
     unsetenv("CUDA_VISIBLE_DEVICES");
     unsetenv("CUDA_DOUBLE");

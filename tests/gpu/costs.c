@@ -1,7 +1,7 @@
-/* costs.c - measures what the driver's calls and copies take. Nothing is compared: the report has the numbers. */
-#include "check.h"
-
-#include "backplane.h"
+/* costs.c - measures what the driver's calls, copies and products take. Nothing is compared: the report has the
+ * numbers.
+ */
+#include "own_product.h"
 
 #include <stdlib.h>
 
@@ -146,10 +146,88 @@ static outcome commands(void) {
     return PASSED;
 }
 
+/* ---- Products ---- */
+
+enum { PRODUCTS = 50, ROUNDS = 12 };
+
+/* Returns the least time, in ns, of enqueueing one of some products. A few at a time, so that no queue is full. */
+static outcome least_time(outcome (*enqueue)(void *), void *user, bp_queue *queue, double *least) {
+    *least = 1e9;
+    for (int round = 0; round < ROUNDS; round++) {
+        const int64_t begin = now_ns();
+        for (int i = 0; i < PRODUCTS; i++) {
+            NEEDS(enqueue(user));
+        }
+        const double each = (double)(now_ns() - begin) / PRODUCTS;
+        LIBRARY(bp_queue_wait(queue));
+        *least = each < *least ? each : *least;
+    }
+    return PASSED;
+}
+
+typedef struct squares {
+    matrix a, c;
+    bp_queue *queue;
+    bp_plan *plan;
+    bp_operand operands[3];
+    own_product own;
+    DLManagedTensorVersioned *workspace;
+} squares;
+
+static outcome run_plan(void *user) {
+    const squares *s = user;
+    const bp_exec exec = {.struct_size = sizeof exec, .queue = s->queue};
+    LIBRARY(bp_execute(s->plan, s->operands, &exec));
+    return PASSED;
+}
+
+static outcome call_once(void *user) {
+    squares *s = user;
+    LIBRARY(bp_matmul(&s->a.tensor, &s->a.tensor, &s->c.tensor));
+    return PASSED;
+}
+
+static outcome call_library(void *user) {
+    const squares *s = user;
+    EXPECT(run_own(&s->own, s->workspace->dl_tensor.data, (size_t)4 << 20, bp_queue_native(s->queue)), 0);
+    return PASSED;
+}
+
+static outcome products(void) {
+    static squares s;
+    double held, once, library;
+    NEEDS(open_lt());
+    NEEDS(new_own_product(&s.own, BP__CUBLASLT_EPILOGUE_DEFAULT));
+    LIBRARY(bp_tensor_empty_on(&s.workspace, gpu_place, BP_U8, 1, &(int64_t){4 << 20}, NULL));
+    LIBRARY(bp_queue_new(&s.queue, gpu_place, 0));
+    LIBRARY(bp_queue_use(gpu_place, s.queue));
+    NEEDS(new_matrix(&s.a, BP_F16, SIDE, SIDE, false, 0));
+    NEEDS(new_matrix(&s.c, BP_F16, SIDE, SIDE, false, 0));
+    LIBRARY(bp_matmul_plan(&s.plan, NULL, &s.a.tensor, &s.a.tensor, &s.c.tensor));
+    for (int i = 0; i < 3; i++) {
+        const matrix *m = i < 2 ? &s.a : &s.c;
+        s.operands[i] = (bp_operand){m->tensor.data, m->tensor.byte_offset};
+    }
+    NEEDS(least_time(call_library, &s, s.queue, &library));
+    NEEDS(least_time(run_plan, &s, s.queue, &held));
+    NEEDS(least_time(call_once, &s, s.queue, &once));
+    note("a product of f16 %dx%dx%d, enqueued: cublasLtMatmul %.0f ns, bp_execute %.0f ns, bp_matmul %.0f ns", SIDE,
+         SIDE, SIDE, library, held, once);
+    bp_plan_release(s.plan);
+    LIBRARY(bp_queue_use(gpu_place, NULL));
+    bp_queue_release(s.queue);
+    s.workspace->deleter(s.workspace);
+    free_matrix(&s.a);
+    free_matrix(&s.c);
+    free_own_product(&s.own);
+    return PASSED;
+}
+
 const rule costs[] = {
     {"costs.start", "Times of the start.", starting},
     {"costs.calls", "Times of the driver's calls.", calls},
     {"costs.copies", "Bandwidths of copies.", copies},
     {"costs.commands", "Times of the library's commands.", commands},
+    {"costs.products", "Times of starting a product.", products},
     {NULL, NULL, NULL},
 };

@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 program_api cu;
@@ -19,13 +20,18 @@ int64_t now_ns(void) {
 /* The library finds the file in registry.library_path, and the loader elsewhere. */
 static void *open_file(void) {
     char path[4096];
-    const char *folder = NULL;
-    if (bp_get("registry.library_path", &folder, NULL, NULL) == BP_OK && folder && *folder) {
-        snprintf(path, sizeof path, "%s/libcuda.so.1", folder);
+    const char *folders = NULL;
+    if (bp_get("registry.library_path", &folders, NULL, NULL) != BP_OK || !folders) {
+        folders = "";
+    }
+    while (*folders) {
+        const int length = (int)strcspn(folders, ":");
+        snprintf(path, sizeof path, "%.*s/libcuda.so.1", length, folders);
         void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
         if (handle) {
             return handle;
         }
+        folders += length + (folders[length] == ':');
     }
     return dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 }

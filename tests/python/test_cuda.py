@@ -1,4 +1,5 @@
-"""Tensors on CUDA devices, on the double of the driver's library (tests/cuda/doubles)."""
+"""Tensors on CUDA devices, on the double of the driver's library (tests/cuda/doubles), and products on the doubles of NVIDIA's
+libraries (tests/cublas/doubles)."""
 
 import os
 import pathlib
@@ -7,6 +8,8 @@ import pytest
 
 BUILD = pathlib.Path(os.environ.get("BACKPLANE_BUILD", "build")).resolve()
 DOUBLES = BUILD / "tests/cuda-doubles/good"
+CUBLAS = BUILD / "tests/cublas-doubles"
+WITHOUT_SYSTEM = {"BACKPLANE_REGISTRY_CACHE": "off", "BACKPLANE_REGISTRY_SYSTEM": "false", "CUDA_VISIBLE_DEVICES": "0,1"}
 
 PROGRAM = """
 import numpy as np
@@ -28,7 +31,7 @@ for stream in (None, 1, 2, -1):
     assert (again.cpu().numpy() == values).all()
     del again
 
-# No candidate runs operations there; transfers do.
+# Without a library no candidate runs operations there; transfers do.
 try:
     backplane.matmul(x, turned)
     raise SystemExit("a product has run")
@@ -41,12 +44,79 @@ del x, turned, product
 backplane.synchronize("cuda:0")
 backplane.empty_cache("cuda:0")
 assert backplane.memory_info("cuda:0").used == 0
-assert not backplane.cuda.is_available() and "no provider" in backplane.backend_status("cuda").reason
+assert not backplane.backend_status("cuda").available and "cublas" in backplane.backend_status("cuda").reason
 print("done")
 """
 
 
 @pytest.mark.skipif(not DOUBLES.exists(), reason="the double of libcuda.so.1 is not built")
 def test_tensors_are_on_cuda(python):
-    run = python("-c", PROGRAM, BACKPLANE_LIBRARY_PATH=str(DOUBLES), BACKPLANE_REGISTRY_CACHE="off", CUDA_VISIBLE_DEVICES="0,1")
+    run = python("-c", PROGRAM, BACKPLANE_LIBRARY_PATH=str(DOUBLES), **WITHOUT_SYSTEM)
+    assert run.returncode == 0 and run.stdout == "done\n", run.stderr + run.stdout
+
+
+PRODUCTS = """
+import numpy as np
+import backplane as torch
+import backplane.nn.functional as F
+
+cuda, random = torch.backends.cuda, np.random.default_rng(1)
+status = torch.backend_status("cuda")
+assert status.available and cuda.is_built() and status.version == "13.1.0" and not status.reason
+assert torch.cuda.is_available() and torch.cuda.device_count() == 2 and torch.cuda.current_device() == 0
+assert torch.cuda.get_device_capability() == (9, 0) and torch.cuda.get_device_capability("cuda:1") == (8, 0)
+assert torch.cuda.get_device_name(1).startswith("Double") and torch.cuda.is_bf16_supported(False)
+torch.cuda.set_device("cuda:0")
+torch.cuda.synchronize(1)
+torch.cuda.empty_cache()
+for wrong, status in ((lambda: torch.cuda.set_device(1), "E_UNSUPPORTED"), (lambda: torch.cuda.get_device_name(5), "E_NOT_FOUND"),
+                      (lambda: cuda.cufft_plan_cache[2], "E_ARGUMENT")):
+    try:
+        wrong()
+        raise SystemExit(status)
+    except torch.Error as error:
+        assert error.status == status, error
+assert cuda.cufft_plan_cache[1].size == 0
+for name in ("matmul.allow_tf32", "matmul.fp32_precision", "matmul.allow_fp16_accumulation", "preferred_blas_library",
+             "matmul.allow_fp16_reduced_precision_reduction", "matmul.allow_bf16_reduced_precision_reduction", "cublas_workspace_size",
+             "cublaslt_workspace_size"):
+    assert torch.setting("cuda." + name).has_effect, name
+for name in ("matmul.prefer_cublaslt_grouped_gemm", "preferred_linalg_library"):
+    assert not torch.setting("cuda." + name).has_effect, name
+
+host = [random.standard_normal(shape).astype("f4") for shape in ((3, 5, 6), (3, 6, 4), (7, 6), (7,))]
+a, b, weight, bias = (torch.from_dlpack(one).to("cuda:0") for one in host)
+def close(x, expected, tolerance=1e-5):
+    return str(x.device) == "cuda:0" and np.allclose(x.cpu().numpy(), expected, atol=tolerance)
+assert close(torch.matmul(a, b), host[0] @ host[1])
+assert close(torch.bmm(a, b), host[0] @ host[1])
+assert close(torch.einsum("bij,bjk->bik", a, b), host[0] @ host[1])
+assert close(F.linear(a, weight, bias), host[0] @ host[2].T + host[3])
+
+exact = torch.matmul(a, b).cpu().numpy()
+cuda.matmul.allow_tf32 = True
+rounded = torch.matmul(a, b).cpu().numpy()
+assert (rounded != exact).any() and np.allclose(rounded, exact, atol=1e-2)
+assert "CUBLAS_COMPUTE_32F_FAST_TF32" in str(torch.explain(torch.matmul, a, b))
+cuda.matmul.fp32_precision = "ieee"
+assert (torch.matmul(a, b).cpu().numpy() == exact).all()
+
+for library in ("cublas", "cublaslt"):
+    cuda.preferred_blas_library(library)
+    page = torch.explain(torch.matmul, a, b)
+    assert f"chosen    {library}\\n" in str(page), str(page)
+half = torch.from_dlpack(host[0].astype("f2")).to("cuda:0")
+cuda.matmul.allow_fp16_reduced_precision_reduction = (False, False)
+assert "k is not split" in str(torch.explain(torch.matmul, half, torch.from_dlpack(host[1].astype("f2")).to("cuda:0")))
+cuda.matmul.allow_fp16_reduced_precision_reduction = (False, True)
+assert "parts of k are added in the type of the sum" in str(
+    torch.explain(torch.matmul, half, torch.from_dlpack(host[1].astype("f2")).to("cuda:0")))
+print("done")
+"""
+
+
+@pytest.mark.skipif(not (CUBLAS / "lt").exists(), reason="the doubles of cuBLAS are not built")
+def test_products_obey_the_switches(python):
+    folders = ":".join(map(str, (CUBLAS / "lt", CUBLAS / "classic", DOUBLES)))
+    run = python("-c", PRODUCTS, BACKPLANE_LIBRARY_PATH=folders, **WITHOUT_SYSTEM)
     assert run.returncode == 0 and run.stdout == "done\n", run.stderr + run.stdout

@@ -93,6 +93,8 @@ typedef struct CUDA_MEMCPY3D_PEER_st {
     X(MemGetAddressRange, cuMemGetAddressRange_v2, (CUdeviceptr *, size_t *, CUdeviceptr))                             \
     X(MemHostAlloc, cuMemHostAlloc, (void **, size_t, unsigned))                                                       \
     X(MemFreeHost, cuMemFreeHost, (void *))                                                                            \
+    X(MemsetD8Async, cuMemsetD8Async, (CUdeviceptr, unsigned char, size_t, CUstream))                                  \
+    X(MemsetD2D8Async, cuMemsetD2D8Async, (CUdeviceptr, size_t, unsigned char, size_t, size_t, CUstream))              \
     X(MemcpyHtoDAsync, cuMemcpyHtoDAsync_v2, (CUdeviceptr, const void *, size_t, CUstream))                            \
     X(MemcpyDtoHAsync, cuMemcpyDtoHAsync_v2, (void *, CUdeviceptr, size_t, CUstream))                                  \
     X(MemcpyDtoDAsync, cuMemcpyDtoDAsync_v2, (CUdeviceptr, CUdeviceptr, size_t, CUstream))                             \

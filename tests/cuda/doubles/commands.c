@@ -28,11 +28,13 @@ static CUresult run_copy(const copy3d *copy) {
 }
 
 static CUresult run_fill(const task *each) {
-    uint8_t *bytes = double_bytes(each->copy.dst.address, each->copy.width);
-    if (!bytes) {
-        return BP__CU_ILLEGAL_ADDRESS;
+    for (size_t i = 0; i < each->copy.rows; i++) {
+        uint8_t *bytes = double_bytes(each->copy.dst.address + i * each->copy.dst_pitch, each->copy.width);
+        if (!bytes) {
+            return BP__CU_ILLEGAL_ADDRESS;
+        }
+        memset(bytes, each->value, each->copy.width);
     }
-    memset(bytes, each->value, each->copy.width);
     return BP__CU_SUCCESS;
 }
 
@@ -152,8 +154,17 @@ CUresult cuMemcpy3DPeerAsync(const CUDA_MEMCPY3D_PEER *all, CUstream handle) {
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr dst, unsigned char value, size_t bytes, CUstream handle) {
-    const task fill = {.kind = TASK_SET, .value = value, .copy = {.dst = {true, dst}, .width = bytes}};
+    const task fill = {.kind = TASK_SET, .value = value, .copy = {.dst = {true, dst}, .width = bytes, .rows = 1}};
     return enqueue(handle, &fill);
+}
+
+CUresult cuMemsetD2D8Async(CUdeviceptr dst, size_t pitch, unsigned char value, size_t width, size_t height,
+                           CUstream handle) {
+    const task fill = {.kind = TASK_SET,
+                       .value = value,
+                       .copy = {.dst = {true, dst}, .dst_pitch = pitch, .width = width, .rows = height}};
+    return width == 0 || height == 0 || (height > 1 && (pitch < width || pitch > INT32_MAX)) ? BP__CU_INVALID_VALUE
+                                                                                             : enqueue(handle, &fill);
 }
 
 CUresult cuLaunchHostFunc(CUstream handle, CUhostFn call, void *user) {

@@ -1,0 +1,87 @@
+/* driver.c - what the doubles of cuBLAS use of the double of CUDA's driver, which the process has loaded. */
+#include "parts.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+cublas_controls cublas_double;
+pthread_mutex_t double_mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static void *driver(void) {
+    static void *handle;
+    if (!handle) {
+        handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+    }
+    return handle;
+}
+
+/* Finds a function of the driver, or its controls. */
+static void *symbol(const char *name) {
+    void *handle = driver();
+    return handle ? dlsym(handle, name) : NULL;
+}
+
+void double_violate(const char *what) {
+    if (atomic_fetch_add(&cublas_double.violations, 1) == 0) {
+        snprintf(cublas_double.violation, sizeof cublas_double.violation, "%s", what);
+    }
+}
+
+bool double_has(cublas_fault fault) {
+    return cublas_double.fault == (int)fault;
+}
+
+CUcontext double_context(void) {
+    CUcontext current = NULL;
+    CUresult (*get)(CUcontext *) = (CUresult(*)(CUcontext *))symbol("cuCtxGetCurrent");
+    return get && get(&current) == BP__CU_SUCCESS ? current : NULL;
+}
+
+uint8_t *double_bytes(uint64_t address, size_t size) {
+    double_controls *controls = symbol("cuda_double");
+    return controls ? controls->bytes_of(address, size) : NULL;
+}
+
+long double_setting(const char *name, long otherwise) {
+    const char *all = getenv("CUBLAS_DOUBLE"), *found = all ? strstr(all, name) : NULL;
+    return found ? atol(found + strlen(name)) : otherwise;
+}
+
+__attribute__((constructor)) static void choose_fault(void) {
+    cublas_double.fault = (int)double_setting("fault=", CUBLAS_FAULT_NONE);
+}
+
+/* ---- Products in streams ---- */
+
+void double_run(product *p); /* product.c */
+
+static void run(void *user) {
+    double_run(user);
+    cublas_double.run++;
+}
+
+static product *products; /* all: graphs run them again */
+
+cublasStatus_t double_enqueue(const product *filled, CUstream stream) {
+    CUresult (*launch)(CUstream, CUhostFn, void *) =
+        (CUresult(*)(CUstream, CUhostFn, void *))symbol("cuLaunchHostFunc");
+    product *p = malloc(sizeof *p);
+    if (!p || !launch) {
+        free(p);
+        return BP__CUBLAS_STATUS_ALLOC_FAILED;
+    }
+    *p = *filled;
+    pthread_mutex_lock(&double_mutex);
+    p->next = products;
+    products = p;
+    cublas_double.told = p->told;
+    pthread_mutex_unlock(&double_mutex);
+    cublas_double.calls++;
+    if (double_has(CUBLAS_FAULT_ORDER)) {
+        run(p);
+        return BP__CUBLAS_STATUS_SUCCESS;
+    }
+    return launch(stream, run, p) == BP__CU_SUCCESS ? BP__CUBLAS_STATUS_SUCCESS : BP__CUBLAS_STATUS_EXECUTION_FAILED;
+}
