@@ -8,7 +8,7 @@
 
 #include <pthread.h>
 
-enum { SMALL = 512 << 10 };
+enum { SMALL = 1 << 20 };
 
 static _Thread_local struct {
     bool asked;

@@ -6,7 +6,7 @@
  * each run: that takes some microseconds. A library that has run in this thread keeps its buffers, so
  * that it needs no more than what grows with the operands.
  *
- * A library that finds no stack ends the process, too. Only threads with stacks of less than 512 KiB are asked about
+ * A library that finds no stack ends the process, too. Only threads with stacks of less than 1 MiB are asked about
  * it, in each of their calls. */
 #include "dispatch/needs.h"
 
@@ -144,7 +144,7 @@ enum {
 };
 
 /* Bytes that are left at least, by class. */
-static const int64_t stack_of_class[] = {INT64_MAX, 192 << 10, 112 << 10, 0};
+static const int64_t stack_of_class[] = {INT64_MAX, 640 << 10, 176 << 10, 0};
 
 uint8_t bp__stack_class(void) {
     const int64_t left = bp__stack_left();

@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 128, ROUNDS = 3, SIZE = 3 * SIDE * SIDE * 2 * sizeof(double) };
+/* OpenBLAS factors a matrix on several threads only if it has 40,000 elements, and takes half a megabyte of stack then. */
+enum { SIDE = 128, FACTORED = 256, ROUNDS = 3, SIZE = 3 * SIDE * SIDE * 2 * sizeof(double) };
 
 /* In KiB. */
 typedef struct usage {
@@ -49,13 +50,13 @@ typedef void getrf(const int64_t *m, const int64_t *n, double *a, const int64_t 
 
 /* Factors the identity. */
 static void factor_square(const subject *library, double *memory) {
-    static int64_t pivots[SIDE];
-    const int64_t side = SIDE;
+    static int64_t pivots[FACTORED];
+    const int64_t side = FACTORED;
     int64_t info = 0;
     void *address = library->kinds & BP_LIB_LAPACK ? fortran_routine(library, "dgetrf") : NULL;
-    memset(memory, 0, SIDE * SIDE * sizeof *memory);
-    for (int i = 0; i < SIDE; i++) {
-        memory[i * (SIDE + 1)] = 1;
+    memset(memory, 0, FACTORED * FACTORED * sizeof *memory);
+    for (int i = 0; i < FACTORED; i++) {
+        memory[i * (FACTORED + 1)] = 1;
     }
     if (address) {
         ((getrf *)address)(&side, &side, memory, &side, pivots, &info);

@@ -10,7 +10,7 @@
 
 enum {
     PAGE = 4096,
-    PAGES = 128, /* what is filled: a library that takes more is called on large stacks only */
+    PAGES = 256, /* what is filled: a library that takes more is called on large stacks only */
     OWN = 512,   /* bytes of a function here */
     PATTERN = 0xa5
 };
