@@ -241,36 +241,47 @@ static bool is_over(const bp__command *command) {
     return !bp__device_is(command->device, BP_DEVICE_READY);
 }
 
-bp_status bp__command_wait(bp__command *command, int64_t timeout_ns, const char *what) {
+/* The end of a wait; `until` is 0 without a limit. */
+typedef struct limit {
+    int64_t given, until; /* nanoseconds */
+} limit;
+
+static limit limit_of(int64_t timeout_ns) {
+    const int64_t most = timeout_ns < INT64_MAX / 2 ? timeout_ns : INT64_MAX / 2;
+    return (limit){timeout_ns, timeout_ns >= 0 ? bp__now_ns() + most : 0};
+}
+
+static bp_status wait_within(bp__command *command, limit end, const char *what) {
     const bp_runtime *runtime = runtime_of(command);
-    const int64_t until =
-        timeout_ns >= 0 ? bp__now_ns() + (timeout_ns < INT64_MAX / 2 ? timeout_ns : INT64_MAX / 2) : 0;
     int64_t code;
-    int64_t left = timeout_ns;
     for (;;) {
+        const int64_t rest = end.until > 0 ? end.until - bp__now_ns() : -1, left = end.until > 0 && rest < 0 ? 0 : rest;
         const int64_t most = what && bp__interrupt_is_set() ? SLICE_NS : -1;
-        const int64_t slice = timeout_ns < 0 ? most : most < 0 || left < most ? left : most;
+        const int64_t slice = left < 0 ? most : most < 0 || left < most ? left : most;
         if (runtime->event_sync(command->event, slice, &code) != BP_EVENT_PENDING || is_over(command)) {
             return BP_OK;
         }
         if (what && bp__interrupted()) {
             return bp__fail_cancelled(what);
         }
-        if (timeout_ns >= 0) {
-            left = until - bp__now_ns();
-            if (left <= 0) {
-                return bp__fail(BP_E_TIMEOUT, "%s: the time of %lld ns is over", what ? what : "a wait",
-                                (long long)timeout_ns);
-            }
+        if (left == 0) {
+            return bp__fail(BP_E_TIMEOUT, "%s: the time of %lld ns is over", what ? what : "a wait",
+                            (long long)end.given);
         }
     }
 }
 
-/* Returns the first command, with a reference, if it is before another one; else NULL. */
+bp_status bp__command_wait(bp__command *command, int64_t timeout_ns, const char *what) {
+    return wait_within(command, limit_of(timeout_ns), what);
+}
+
+/* Returns the first command, with a reference, if it is before another one; else NULL. The events of a queue that
+ * captures are not asked for. */
 static bp__command *first_before(bp_queue *queue, const bp__command *other) {
     pthread_mutex_lock(&queue->mutex);
     bp__commands_look(queue);
-    bp__command *first = queue->first && queue->first->serial < other->serial ? queue->first : NULL;
+    const bool before = queue->first && queue->first->serial < other->serial && !bp__queue_captures(queue);
+    bp__command *first = before ? queue->first : NULL;
     if (first) {
         atomic_fetch_add_explicit(&first->references, 1, memory_order_relaxed);
     }
@@ -278,10 +289,13 @@ static bp__command *first_before(bp_queue *queue, const bp__command *other) {
     return first;
 }
 
-void bp__commands_wait_before(bp_queue *queue, const bp__command *ended) {
+bp_status bp__commands_wait(bp_queue *queue, bp__command *last, int64_t timeout_ns, const char *what) {
+    const limit end = limit_of(timeout_ns);
+    bp_status status = wait_within(last, end, what);
     bp__command *first;
-    while ((first = first_before(queue, ended))) {
-        (void)bp__command_wait(first, -1, NULL);
+    while (status == BP_OK && (first = first_before(queue, last))) {
+        status = wait_within(first, end, what);
         bp__command_drop(first);
     }
+    return status;
 }

@@ -107,9 +107,11 @@ bp_status bp_event_sync(bp_event *event, int64_t timeout_ns) {
     bp__failure failure;
     BP__TRY(check_event(event));
     snprintf(what, sizeof what, "the wait for an event of device %s", event->device->info.id);
-    BP__TRY(bp__command_wait(event->command, timeout_ns, what));
     if (event->queue) {
-        bp__commands_wait_before(event->queue, event->command);
+        BP__TRY(bp__queue_refuse_capture(event->queue, what));
+        BP__TRY(bp__commands_wait(event->queue, event->command, timeout_ns, what));
+    } else {
+        BP__TRY(bp__command_wait(event->command, timeout_ns, what));
     }
     const bp_event_state state = state_of(event, &failure);
     return failure.is_set              ? bp__failure_tell(&failure, event->device)

@@ -217,9 +217,9 @@ bp_status bp__command_mark(bp_queue *queue, const char *run, bp__command **comma
 /* Waits until the command has ended or the device is lost; a negative time is no limit. Errors: BP_E_TIMEOUT,
  * BP_E_CANCELLED. `what` is for their messages; NULL: the wait is not interrupted. */
 bp_status bp__command_wait(bp__command *command, int64_t timeout_ns, const char *what);
-/* After a command has ended: waits for those before it whose events come later, such as an event by which the provider
- * tells that the result of a kernel is an error. */
-void bp__commands_wait_before(bp_queue *queue, const bp__command *ended);
+/* As bp__command_wait(), and waits for the commands before it, whose events may come later: such as an event by which
+ * the provider tells that the result of a kernel is an error. */
+bp_status bp__commands_wait(bp_queue *queue, bp__command *last, int64_t timeout_ns, const char *what);
 /* Examines the queue's commands; the caller holds its mutex. */
 void bp__commands_look(bp_queue *queue);
 /* Fails with the message of a failure. */

@@ -160,10 +160,7 @@ static bp_status wait_for(bp_queue *queue) {
         return BP_OK;
     }
     snprintf(what, sizeof what, "the wait for a queue of device %s", queue->device->info.id);
-    bp_status status = bp__command_wait(last, -1, what);
-    if (status == BP_OK) {
-        bp__commands_wait_before(queue, last);
-    }
+    bp_status status = bp__commands_wait(queue, last, -1, what);
     bp__command_drop(last);
     return status;
 }

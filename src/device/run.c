@@ -137,8 +137,7 @@ bp_status bp__queue_transfer_now(bp_queue *queue, const bp_transfer *transfer, c
         BP__TRY(bp__queue_finish(queue));
     }
     BP__TRY(bp__queue_transfer(queue, transfer, run, NULL, 0, &command));
-    bp_status status = bp__command_wait(command, -1, NULL);
-    bp__commands_wait_before(queue, command);
+    bp_status status = bp__commands_wait(queue, command, -1, NULL);
     bp__command_drop(command);
     return status == BP_OK ? bp__queue_take_failure(queue) : status;
 }

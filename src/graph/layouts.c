@@ -64,7 +64,8 @@ static void join_node(const bp__lowered *l, const bool *apart, const bp__node *n
     axis += axis < 0 ? result->ndim : 0;
     for (int k = 0; k < node->list_count; k++) {
         const bp_value v = node->list[k];
-        if (!may_be_part(l, apart, v)) {
+        /* a call of other types is left to its check */
+        if (!may_be_part(l, apart, v) || l->graph->values[v].dtype != result->dtype) {
             forget_parts(l, node, k);
             return;
         }
@@ -98,7 +99,7 @@ bp_value bp__layouts_root(const bp__lowered *l, bp_value v) {
 }
 
 bool bp__layouts_contains(const bp__lowered *l, bp_value whole, bp_value part) {
-    while (part != whole && l->layouts.whole && l->layouts.whole[part]) {
+    while (part < whole && l->layouts.whole && l->layouts.whole[part]) { /* a whole has the larger number */
         part = l->layouts.whole[part];
     }
     return part == whole;

@@ -93,10 +93,11 @@ static bool list_inputs(const bp__lowered *l, int first, int end, bp_value *list
     return true;
 }
 
-/* Returns whether something but these steps reads a result, or a value that it is a part of. */
-static bool is_read_outside(const bp__lowered *l, bp_value value, int end) {
+/* Returns whether something but the steps of a region reads a result, or writes another part of what it is a part of.
+ */
+static bool is_used_outside(const bp__lowered *l, const bp__region *region, bp_value value) {
     const bp__located *at = &l->at[value];
-    return at->block < 0 || l->uses[at->block].last >= end;
+    return at->block < 0 || l->uses[at->block].first < region->first || l->uses[at->block].last >= region->end;
 }
 
 int bp__region_operands(const bp__lowered *l, const bp__region *region, bp_value *list, int *inputs) {
@@ -107,7 +108,7 @@ int bp__region_operands(const bp__lowered *l, const bp__region *region, bp_value
     *inputs = count;
     for (int s = region->first; s < region->end; s++) {
         const bp_value v = bp__step_result(l, s);
-        if (is_read_outside(l, v, region->end)) {
+        if (is_used_outside(l, region, v)) {
             if (count == BP__REGION_OPERANDS) {
                 return 0;
             }
@@ -161,7 +162,7 @@ static void keep_until_end(bp__lowered *l, const bp__region *region, bp_value va
 static void place_values(bp__lowered *l, const bp__region *region) {
     for (int s = region->first; s < region->end; s++) {
         const bp__located *at = &l->at[bp__step_result(l, s)];
-        if (!is_read_outside(l, bp__step_result(l, s), region->end)) {
+        if (!is_used_outside(l, region, bp__step_result(l, s))) {
             l->uses[at->block].bytes = 0;
         }
     }

@@ -303,6 +303,25 @@ static void test_the_program_captures_its_queue(void **state) {
     fake()->free_native_queue(native);
 }
 
+/* A wait for an event from before a capture fails, as other waits do. */
+static void test_an_event_before_a_capture(void **state) {
+    (void)state;
+    bp_queue *queue = new_queue("other");
+    DLManagedTensorVersioned *tensor = new_bytes("other", SIZE);
+    bp_queue_graph *graph;
+    bp_event *event;
+    assert_ok(add_bytes(queue, &tensor->dl_tensor, 1, "x"));
+    assert_ok(bp_event_record(&event, queue));
+    assert_ok(bp_queue_capture_begin(queue));
+    assert_fails(bp_event_sync(event, -1), BP_E_UNSUPPORTED, "is being captured");
+    assert_ok(bp_queue_capture_end(&graph, queue));
+    assert_ok(bp_event_sync(event, -1));
+    bp_event_release(event);
+    bp_queue_graph_release(graph);
+    free_tensor(tensor);
+    bp_queue_release(queue);
+}
+
 int main(void) {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
     const struct CMUnitTest tests[] = {
@@ -312,6 +331,7 @@ int main(void) {
         TEST(test_memory_of_a_released_graph),
         TEST(test_no_event_is_asked_for),
         TEST(test_refusals),
+        TEST(test_an_event_before_a_capture),
         TEST(test_bad_arguments),
         TEST(test_an_operation_fails_in_a_capture),
         TEST(test_the_program_captures_its_queue),

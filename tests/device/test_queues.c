@@ -4,6 +4,7 @@
 #include "backplane/interrupt.h"
 
 #include <pthread.h>
+#include <time.h>
 
 static const int64_t soon = 20000000; /* nanoseconds */
 
@@ -374,6 +375,31 @@ static void test_late_failures(void **state) {
     bp_queue_release(slow);
 }
 
+/* The limit of a wait is one for the event, and for what comes late before it. */
+static void test_late_failures_within_a_limit(void **state) {
+    (void)state;
+    bp_queue *queue = new_queue("fake"), *slow = new_queue("fake");
+    DLManagedTensorVersioned *tensor = new_bytes("fake", 100);
+    bp_event *event;
+    fake()->longest_delay_us = 100000;
+    for (int i = 1; i < 40; i++) {
+        assert_ok(add_bytes(slow, &tensor->dl_tensor, 1, NULL));
+    }
+    void *late = fake()->add(bp_queue_native(slow), tensor->dl_tensor.data, 0, 1, 1);
+    bp__queue_begin(queue, BP_OP_GEMM, "late");
+    assert_ok(bp__queue_enqueued(queue, late));
+    bp__queue_end(queue);
+    assert_ok(bp_event_record(&event, queue));
+    nanosleep(&(struct timespec){.tv_nsec = 150000000}, NULL); /* the mark of the event has ended */
+    assert_fails(bp_event_sync(event, 1000000), BP_E_TIMEOUT, "the time of 1000000 ns is over");
+    fake()->longest_delay_us = 0;
+    assert_ok(bp_event_sync(event, -1));
+    bp_event_release(event);
+    free_tensor(tensor);
+    bp_queue_release(queue);
+    bp_queue_release(slow);
+}
+
 /* ---- Wrapped queues, and queues of threads ---- */
 
 static void test_wrapped_queues(void **state) {
@@ -587,6 +613,7 @@ int main(void) {
         TEST(test_time_limits),
         TEST(test_events_of_the_program),
         TEST(test_late_failures),
+        TEST(test_late_failures_within_a_limit),
         TEST(test_wrapped_queues),
         TEST(test_queues_of_threads),
         TEST(test_waits_are_interrupted),

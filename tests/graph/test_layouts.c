@@ -2,6 +2,7 @@
  * bytes as with a copy, as node by node, and the values of other layouts. */
 #include "backplane.h"
 
+#include "base/base.h"
 #include "dispatch/internal.h"
 #include "graph/plan.h"
 #include "graph/support_graph.h"
@@ -87,6 +88,10 @@ static const struct joined_case {
     {"a = unary(x, kind=exp)\nb = unary(x, kind=exp)\nc = unary(z, kind=abs)\n@j = concat($a, $c, axis=0)\ny = "
      "unary(j, kind=abs)\nd = unary(b, kind=tanh)\noutput y = y\noutput d = d\n",
      0},
+    /* Nothing reads the result's elements, and a part is computed with other functions. */
+    {"b = matmul(z, z_)\na = unary(x, kind=exp)\nd = unary(a, kind=tanh)\n@j = concat($a, $b, axis=0)\ns = slice(j, "
+     "[0, 0, 0, 1])\ne = unary(s, kind=abs)\noutput d = d\noutput e = e\n",
+     1},
     /* The operands stay apart: outputs, the same value twice, equal values, inputs, constants, parts of another one. */
     {"a = unary(x, kind=exp)\nb = unary(z, kind=tanh)\n@j = concat($a, $b, axis=0)\noutput y = j\noutput b = b\n", 0},
     {"a = unary(x, kind=exp)\n@j = concat($a, $a, axis=0)\noutput y = j\n", 0},
@@ -134,6 +139,45 @@ static void compare(const tensors *want, const tensors *got, const char *text, c
     }
 }
 
+/* Runs a plan in a workspace of the size that it says; bytes behind it stay as they are. */
+static void check_workspace(const char *text, const char *settings, uint64_t seed) {
+    enum { BEHIND = 4096, MOST = 8 };
+    random_source random = {seed};
+    bp_graph *graph = parse(text);
+    bp_options *options;
+    bp_plan *plan;
+    bp_plan_info info = {.struct_size = sizeof info};
+    bp_operand operands[MOST];
+    tensors in, out;
+    make_tensors(&in, graph, false, false, &random);
+    make_tensors(&out, graph, true, false, &random);
+    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    assert_int_equal(
+        bp_graph_plan(&plan, options, graph, (const DLTensor *const *)in.list, (const DLTensor *const *)out.list),
+        BP_OK);
+    assert_int_equal(bp_plan_describe(plan, &info), BP_OK);
+    assert_in_range(in.count + out.count, 1, MOST);
+    for (int i = 0; i < in.count + out.count; i++) {
+        const DLTensor *t = i < in.count ? in.list[i] : out.list[i - in.count];
+        operands[i] = (bp_operand){t->data, t->byte_offset};
+    }
+    unsigned char *space = bp__alloc_aligned(info.workspace + BEHIND);
+    memset(space, 0xff, info.workspace + BEHIND);
+    const bp_exec exec = {.struct_size = sizeof exec, .workspace = {space, 0}, .workspace_size = info.workspace};
+    assert_int_equal(bp_execute(plan, operands, info.workspace ? &exec : NULL), BP_OK);
+    for (int i = 0; i < BEHIND; i++) {
+        if (space[info.workspace + (size_t)i] != 0xff) {
+            fail_msg("a byte behind the workspace was written\n%s", text);
+        }
+    }
+    bp__free_aligned(space);
+    bp_plan_release(plan);
+    bp_options_release(options);
+    free_tensors(&in);
+    free_tensors(&out);
+    bp_graph_release(graph);
+}
+
 static void check_case(const struct joined_case *c, const char *settings, uint64_t seed) {
     char joined[2048], apart[2048];
     tensors want, got;
@@ -149,6 +193,7 @@ static void check_case(const struct joined_case *c, const char *settings, uint64
         fail_msg("%d nodes are joined, not %d\n%s", count, c->joined, joined);
     }
     compare(&want, &got, joined, settings);
+    check_workspace(joined, settings, seed);
     free_tensors(&want);
     free_tensors(&got);
 }
@@ -165,6 +210,26 @@ static void test_joined(void **state) {
             }
         }
     }
+}
+
+/* A call that concat refuses is refused, not made part by part. */
+static void test_types(void **state) {
+    (void)state;
+    static const char text[] = HEAD "a = unary(x, kind=exp)\nb = unary(z, kind=copy, dtype=f64)\n"
+                                    "j = concat(a, b, axis=0)\noutput y = j\n";
+    static const char *const settings[] = {"num_threads=1", "graph.backend=eager"};
+    random_source random = {1};
+    bp_graph *graph = parse(text);
+    tensors in, out;
+    make_tensors(&in, graph, false, false, &random);
+    make_tensors(&out, graph, true, false, &random);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(run_graph(graph, settings[i], &in, &out), BP_E_DTYPE);
+        assert_non_null(strstr(bp_last_error(), "tensors[1] is f64"));
+    }
+    free_tensors(&in);
+    free_tensors(&out);
+    bp_graph_release(graph);
 }
 
 /* ---- Images ---- */
@@ -407,10 +472,8 @@ static void test_kept(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_joined),
-        cmocka_unit_test(test_networks),
-        cmocka_unit_test(test_explained),
-        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_joined),    cmocka_unit_test(test_types), cmocka_unit_test(test_networks),
+        cmocka_unit_test(test_explained), cmocka_unit_test(test_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

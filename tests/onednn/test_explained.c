@@ -148,6 +148,46 @@ static void columns(void **state) {
     }
 }
 
+/* Dimensions of size 1 do not hide a layout from the library. */
+static void thin_images(void **state) {
+    (void)state;
+    static const int64_t sizes[][4] = {{1, 32, 28, 28}, {64, 1, 28, 28}, {64, 64, 28, 1}, {64, 64, 1, 1}};
+    bp_options *options;
+    bp_library_info library = {.struct_size = sizeof library};
+    if (bp_library_find("onednn", &library) != BP_OK || library.state != BP_LIBRARY_OK) {
+        print_message("skipped: oneDNN is not installed\n");
+        skip();
+    }
+    assert_int_equal(
+        bp_options_new(&options, "conv.preferred=onednn, calibration=off, num_threads=1, dispatch.fallback=strict"),
+        BP_OK);
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        const int64_t c = sizes[i][0], k = sizes[i][1], h = sizes[i][2], w = sizes[i][3];
+        bp_view views[3];
+        bp_plan *plan;
+        bp_plan_info info = {.struct_size = sizeof info};
+        assert_int_equal(
+            bp_view_init(&views[0], NULL, BP_F32, 4, (int64_t[]){2, c, h, w}, (int64_t[]){c * h * w, 1, w * c, c}),
+            BP_OK);
+        assert_int_equal(bp_view_init(&views[1], NULL, BP_F32, 4, (int64_t[]){k, c, 1, 1}, NULL), BP_OK);
+        assert_int_equal(
+            bp_view_init(&views[2], NULL, BP_F32, 4, (int64_t[]){2, k, h, w}, (int64_t[]){k * h * w, 1, w * k, k}),
+            BP_OK);
+        const bp_conv_call call = {.struct_size = sizeof call,
+                                   .ndim = 2,
+                                   .input = &views[0].tensor,
+                                   .weight = &views[1].tensor,
+                                   .output = &views[2].tensor};
+        if (bp_conv_plan(&plan, options, &call) != BP_OK) {
+            fail_msg("case %zu: %s", i, bp_last_error());
+        }
+        assert_int_equal(bp_plan_describe(plan, &info), BP_OK);
+        assert_string_equal(info.algorithm, "convolution");
+        bp_plan_release(plan);
+    }
+    bp_options_release(options);
+}
+
 static void check_pool(bp_pool_kind kind, bp_pool_pass pass, int64_t kernel, const char *way, bp_options *options) {
     const int64_t last = (40 - kernel) / kernel + 1, size[] = {kernel, kernel};
     const int64_t images[] = {2, 5, 40, 40}, results[] = {2, 5, last, last};
@@ -277,8 +317,8 @@ static void batches(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(batches), cmocka_unit_test(columns),       cmocka_unit_test(convolutions),
-        cmocka_unit_test(pooling), cmocka_unit_test(normalization),
+        cmocka_unit_test(batches),      cmocka_unit_test(columns), cmocka_unit_test(thin_images),
+        cmocka_unit_test(convolutions), cmocka_unit_test(pooling), cmocka_unit_test(normalization),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

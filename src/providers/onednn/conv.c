@@ -101,9 +101,12 @@ static const char *choose_layouts(bp__onednn_call *call, bp__onednn_tensor *x, b
     }
     const bool transpose = call->kind == BP__ONEDNN_TRANSPOSE;
     bp__onednn_tensor *source = transpose ? y : x, *result = transpose ? x : y;
-    call->own |= bp__onednn_is_last(source) ? 0 : 1u << BP__ONEDNN_SOURCE;
-    call->own |= bp__onednn_is_last(result) ? 0 : 1u << BP__ONEDNN_RESULT;
-    return bp__onednn_is_nested(x) && bp__onednn_is_nested(y) ? NULL : "it reads images with positive strides only";
+    const bool source_last = bp__onednn_is_last(source), result_last = bp__onednn_is_last(result);
+    call->own |= source_last ? 0 : 1u << BP__ONEDNN_SOURCE;
+    call->own |= result_last ? 0 : 1u << BP__ONEDNN_RESULT;
+    return (source_last || bp__onednn_is_nested(source)) && (result_last || bp__onednn_is_nested(result))
+               ? NULL
+               : "it reads images with positive strides only";
 }
 
 /* The loops of the library's reference implementation are hundreds of times slower than its kernels. */
