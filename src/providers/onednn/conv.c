@@ -5,12 +5,6 @@
 
 #define WEIGHT 2u /* bit of the operand that can be packed */
 
-/* Of a call on several threads: while they wait, the threads of an OpenMP runtime and the threads of other operations
- * keep each other from running. In a network that alternates between both this took more than a millisecond for each
- * call.
- */
-#define TEAM_NS 50000
-
 /* Positions that matter: leading ones may have size 1 in all operands. With padding, the one element of such a position
  * is read from outside of the image. */
 static int positions_of(const bp_conv_problem *c) {
@@ -194,6 +188,6 @@ double bp__onednn_conv_ns(const bp__driver *driver, const bp_problem *problem, c
                                                                        : 1;
     const double alone = products / (part * rate) + images_ns(call) + columns_ns(c, call);
     const bool packed = (problem->policy.packed & WEIGHT) != 0;
-    return 1000 + alone / threads + (threads > 1 ? TEAM_NS : 0) +
+    return 1000 + alone / threads + (threads > 1 ? BP__ONEDNN_TEAM_NS : 0) +
            (packed ? 0 : bp__onednn_elements(&call->operand[BP__ONEDNN_WEIGHT].tensor) * 0.7);
 }

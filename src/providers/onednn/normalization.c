@@ -79,5 +79,5 @@ double bp__onednn_normalization_ns(const bp__driver *driver, const bp_problem *p
     const double values = bp__onednn_elements(&call->operand[BP__ONEDNN_SOURCE].tensor);
     const double alone = values * (driver->host->hardware == BP_CAPABILITY_AVX512 ? 0.1 : 0.2) +
                          10 * (double)problem->of.batch_norm.channels;
-    return 1500 + alone / threads + (threads > 1 ? 5000 : 0);
+    return 1500 + alone / threads + (threads > 1 ? BP__ONEDNN_TEAM_NS : 0);
 }

@@ -16,6 +16,11 @@
 
 #include <stdbool.h>
 
+/* Nanoseconds of a layer of a network on several threads: while they wait, the threads of an OpenMP runtime and the
+ * threads of other operations keep each other from running. In a network that alternates between both this took more
+ * than a millisecond for each call. */
+#define BP__ONEDNN_TEAM_NS 1000000
+
 enum { BP__ONEDNN_NDIM = 3 + BP_MAX_CONV_NDIM, BP__ONEDNN_MOST_OPERANDS = 10 };
 
 /* A tensor: items or groups first. Strides are in elements. */

@@ -95,5 +95,5 @@ double bp__onednn_pool_ns(const bp__driver *driver, const bp_problem *problem, c
     const double per_tap = last ? (wide ? 0.02 : 0.022) : wide ? 0.1 : 3;
     const double per_element = call->kind == BP__ONEDNN_AVERAGE ? 0.05 : 0.16;
     const double alone = taps * per_tap * bp__onednn_elements(y) + per_element * bp__onednn_elements(x);
-    return 500 + alone * filled / threads + (threads > 1 ? 5000 : 0);
+    return 500 + alone * filled / threads + (threads > 1 ? BP__ONEDNN_TEAM_NS : 0);
 }
