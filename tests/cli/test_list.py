@@ -256,8 +256,9 @@ def test_no_fast_blas(backplane):
 def test_variables_that_slow_kernels(backplane, name, value, severity):
     if backplane("version", "--json").json["cpu_hardware_capability"] not in ("AVX2", "AVX512"):
         pytest.skip("needs a processor with AVX2, whose kernels a variable can take away")
-    assert of(findings(backplane), "kernel variables") == []
-    found = of(findings(backplane, **{name: value}), "kernel variables")
+    plain = {"OPENBLAS_CORETYPE": "", "OPENBLAS_L2_SIZE": ""}  # a machine may set them for an older OpenBLAS
+    assert of(findings(backplane, **plain), "kernel variables") == []
+    found = of(findings(backplane, **{**plain, name: value}), "kernel variables")
     assert any(f["severity"] == severity and f"{name}={value}" in f["finding"] for f in found)
 
 
