@@ -328,6 +328,9 @@ typedef struct bp__copy {
 } bp__copy;
 void bp__step_copy(const bp__lowered *lowered, const bp__step *step, const DLTensor *const *outputs, bp__copy *copy);
 
+/* Asks the node's call for a plan, for tensors where they are in a run. `bound` is memory for that. */
+bp_status bp__lower_plan(bp_plan **plan, const bp__lowered *lowered, const bp__node *node, bp__bound *bound);
+
 /* Removes the optional outputs of a node that nothing needs from its arguments. */
 void bp__bound_leave_out(bp__bound *bound, const bp__lowered *lowered, const bp__node *node);
 

@@ -181,24 +181,12 @@ typedef struct costing {
     bp__copy copy;
 } costing;
 
-static void locate_tensor(const void *context, bp_value value, DLTensor *tensor) {
-    const bp__lowered *l = context;
-    *tensor = bp__located_tensor(l, l->same[value]);
-}
-
 static bp_status plan_step(costing *c, const bp__step *step, bp_plan **plan) {
     if (step->node < 0) {
         bp__step_copy(c->lowered, step, c->outputs, &c->copy);
         return bp_unary_plan(plan, NULL, BP_UNARY_COPY, &c->copy.from, &c->copy.to);
     }
-    const bp__node *node = &c->lowered->graph->nodes[step->node];
-    bp_status status = bp__bind(&c->bound, node, locate_tensor, c->lowered);
-    if (status == BP_OK) {
-        bp__bound_leave_out(&c->bound, c->lowered, node);
-        status = bp_call_plan(plan, NULL, node->call, c->bound.arguments.bytes);
-    }
-    bp__unbind(&c->bound);
-    return status;
+    return bp__lower_plan(plan, c->lowered, &c->lowered->graph->nodes[step->node], &c->bound);
 }
 
 /* Adds the time of a step. A step without a plan counts as nothing if its call never has one, else as much. */

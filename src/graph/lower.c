@@ -455,6 +455,21 @@ DLTensor bp__located_tensor(const bp__lowered *l, bp_value value) {
                       .strides = l->at[value].strides};
 }
 
+static void locate_tensor(const void *context, bp_value value, DLTensor *tensor) {
+    const bp__lowered *l = context;
+    *tensor = bp__located_tensor(l, l->same[value]);
+}
+
+bp_status bp__lower_plan(bp_plan **plan, const bp__lowered *l, const bp__node *node, bp__bound *bound) {
+    bp_status status = bp__bind(bound, node, locate_tensor, l);
+    if (status == BP_OK) {
+        bp__bound_leave_out(bound, l, node);
+        status = bp_call_plan(plan, NULL, node->call, bound->arguments.bytes);
+    }
+    bp__unbind(bound);
+    return status;
+}
+
 void bp__step_copy(const bp__lowered *l, const bp__step *step, const DLTensor *const *outputs, bp__copy *copy) {
     const bp__located *at = &l->at[step->value];
     if (step->output >= 0) {

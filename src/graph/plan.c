@@ -50,11 +50,6 @@ typedef struct making {
     bp_plan **plans; /* of each step that is a function of single elements, until a part has it */
 } making;
 
-static void locate_tensor(const void *context, bp_value value, DLTensor *tensor) {
-    const bp__lowered *l = context;
-    *tensor = bp__located_tensor(l, l->same[value]);
-}
-
 static bp__place place_of(const bp__lowered *l, bp_value value) {
     const bp__located *at = &l->at[l->same[value]];
     bp__place place = at->place;
@@ -175,19 +170,6 @@ static bool may_run(const bp__node *node, bp_status status) {
            status != BP_E_NO_CANDIDATE && status != BP_E_NOT_FOUND && status != BP_E_FALLBACK;
 }
 
-static bp_status ask_plan(making *m, const bp__node *node, bp_plan **plan) {
-    bp_status status = bp__bind(&m->bound, node, locate_tensor, &m->plan->lowered);
-    if (status == BP_OK) {
-        bp__bound_leave_out(&m->bound, &m->plan->lowered, node);
-        status = bp_call_plan(plan, NULL, node->call, m->bound.arguments.bytes);
-    }
-    bp__unbind(&m->bound);
-    if (status == BP_OK) {
-        bp__plan_keep_as_part();
-    }
-    return status;
-}
-
 /* Makes the plan of a node; NULL if it runs as a call. */
 static bp_status plan_node(making *m, const bp__node *node, bp_plan **plan) {
     bp__held_error held;
@@ -196,7 +178,10 @@ static bp_status plan_node(making *m, const bp__node *node, bp_plan **plan) {
         return BP_OK;
     }
     bp__error_hold(&held);
-    const bp_status status = ask_plan(m, node, plan);
+    const bp_status status = bp__lower_plan(plan, &m->plan->lowered, node, &m->bound);
+    if (status == BP_OK) {
+        bp__plan_keep_as_part();
+    }
     return bp__error_finish(&held, status != BP_OK && may_run(node, status) ? BP_OK : status);
 }
 

@@ -12,16 +12,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include "support/contains.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define assert_contains(text, part)                                                                                    \
-    do {                                                                                                               \
-        if (!strstr((text), (part))) {                                                                                 \
-            fail_msg("'%s' does not contain '%s'", (text), (part));                                                    \
-        }                                                                                                              \
-    } while (0)
 
 /* failing_allocator() makes the n-th allocation (0: the first) and all later ones fail; calm_allocator() ends that.
  * Call it only while the library holds no memory. */

@@ -7,6 +7,7 @@
 #include "cuda/support_cuda.h"
 #include "providers/cublas/api.h"
 #include "support/arrays.h"
+#include "support/contains.h"
 #include "support/results.h"
 
 #define CUBLAS_DOUBLES BP_TEST_BUILD_DIR "/tests/cublas-doubles"
@@ -59,12 +60,5 @@ void check_gemm(const gemm_case *c, const char *settings, double part);
 bp_status run_gemm(const gemm_case *c, const char *settings);
 /* Returns the explanation of a product, valid until the next call. */
 const char *explained(const gemm_case *c, const char *settings);
-
-#define assert_contains(text, part)                                                                                    \
-    do {                                                                                                               \
-        if (!strstr(text, part)) {                                                                                     \
-            fail_msg("'%s' is not in '%s'", part, text);                                                               \
-        }                                                                                                              \
-    } while (0)
 
 #endif

@@ -105,25 +105,41 @@ static void workspaces_of_the_caller(void **state) {
 
 /* ---- Streams ---- */
 
+/* A plan on one of the libraries, and a queue. */
+typedef struct queued {
+    const cublas_controls *library;
+    matrices *m;
+    bp_queue *queue;
+    bp_plan *plan;
+    bp_exec exec;
+} queued;
+
+static queued begin_queued(int library) {
+    queued q = {.library = library == 0 ? the_lt() : the_classic(), .m = make_matrices(0, 0), .queue = cuda_queue(0)};
+    q.plan = make_plan(q.m, libraries[library]);
+    q.exec = (bp_exec){.struct_size = sizeof q.exec, .queue = q.queue};
+    return q;
+}
+
+static void end_queued(const queued *q) {
+    bp_plan_release(q->plan);
+    bp_queue_release(q->queue);
+    free_matrices(q->m);
+}
+
 static void products_run_in_the_order_of_the_stream(void **state) {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        const cublas_controls *d = i == 0 ? the_lt() : the_classic();
-        matrices *m = make_matrices(0, 0);
-        bp_queue *queue = cuda_queue(0);
-        bp_plan *plan = make_plan(m, libraries[i]);
-        bp_exec exec = {.struct_size = sizeof exec, .queue = queue};
-        const int run = d->run;
+        const queued q = begin_queued(i);
+        const int run = q.library->run;
         the_double()->open_gate(false);
-        write_matrices(m, queue); /* nothing is written yet */
-        assert_ok(bp_execute(plan, m->operands, &exec));
-        assert_int_equal(d->run, run);
+        write_matrices(q.m, q.queue); /* nothing is written yet */
+        assert_ok(bp_execute(q.plan, q.m->operands, &q.exec));
+        assert_int_equal(q.library->run, run);
         the_double()->open_gate(true);
-        expect_product(m, queue);
-        assert_int_equal(d->run, run + 1);
-        bp_plan_release(plan);
-        bp_queue_release(queue);
-        free_matrices(m);
+        expect_product(q.m, q.queue);
+        assert_int_equal(q.library->run, run + 1);
+        end_queued(&q);
     }
 }
 
@@ -152,32 +168,26 @@ static void streams_of_the_program(void **state) {
 static void products_are_captured(void **state) {
     (void)state;
     for (int i = 0; i < 2; i++) {
-        const cublas_controls *d = i == 0 ? the_lt() : the_classic();
-        matrices *m = make_matrices(0, 0);
-        bp_queue *queue = cuda_queue(0);
-        bp_plan *plan = make_plan(m, libraries[i]);
+        const queued q = begin_queued(i);
         bp_queue_graph *graph;
-        bp_exec exec = {.struct_size = sizeof exec, .queue = queue};
-        write_matrices(m, queue);
-        assert_ok(bp_execute(plan, m->operands, &exec)); /* makes the blocks of the pool */
-        const int run = d->run + 1;
-        assert_ok(bp_queue_wait(queue));
-        assert_int_equal(d->run, run);
-        assert_ok(bp_queue_capture_begin(queue));
-        assert_ok(bp_execute(plan, m->operands, &exec));
-        assert_ok(bp_queue_capture_end(&graph, queue));
-        assert_int_equal(d->run, run);
+        write_matrices(q.m, q.queue);
+        assert_ok(bp_execute(q.plan, q.m->operands, &q.exec)); /* makes the blocks of the pool */
+        const int run = q.library->run + 1;
+        assert_ok(bp_queue_wait(q.queue));
+        assert_int_equal(q.library->run, run);
+        assert_ok(bp_queue_capture_begin(q.queue));
+        assert_ok(bp_execute(q.plan, q.m->operands, &q.exec));
+        assert_ok(bp_queue_capture_end(&graph, q.queue));
+        assert_int_equal(q.library->run, run);
         for (int j = 0; j < 3; j++) {
-            m->values[0][j] += 1;
-            write_matrices(m, queue);
-            assert_ok(bp_queue_graph_launch(graph, queue));
-            expect_product(m, queue);
+            q.m->values[0][j] += 1;
+            write_matrices(q.m, q.queue);
+            assert_ok(bp_queue_graph_launch(graph, q.queue));
+            expect_product(q.m, q.queue);
         }
-        assert_int_equal(d->run, run + 3);
+        assert_int_equal(q.library->run, run + 3);
         bp_queue_graph_release(graph);
-        bp_plan_release(plan);
-        bp_queue_release(queue);
-        free_matrices(m);
+        end_queued(&q);
     }
 }
 

@@ -5,6 +5,7 @@
 #include "device/support_gauge.h"
 
 #include "dispatch/internal.h"
+#include "support/contains.h"
 
 static int begin_policies(void **state) {
     gauge->properties = 0;
@@ -233,13 +234,6 @@ static bp_reason reason_of_product(const char *id, const char *settings, char *t
     free_tensor(c);
     return reason;
 }
-
-#define assert_contains(text, part)                                                                                    \
-    do {                                                                                                               \
-        if (!strstr(text, part)) {                                                                                     \
-            fail_msg("'%s' is not in '%s'", part, text);                                                               \
-        }                                                                                                              \
-    } while (0)
 
 static void the_settings_of_the_device_decide_about_a_product(void **state) {
     static char text[16384];

@@ -6,17 +6,55 @@
 
 /* ---- Streams ---- */
 
-/* A plan of c = a b, held by the rules below. */
-static outcome new_plan(const char *settings, matrix *a, matrix *b, matrix *c, bp_plan **plan, bp_operand operands[3]) {
+/* A plan of c = a a on one of the libraries, and its queue. */
+typedef struct held {
+    matrix a, c;
+    bp_queue *queue;
+    bp_plan *plan;
+    bp_operand operands[3];
+    bp_exec exec;
+} held;
+
+static outcome new_plan(held *h, const char *settings) {
     bp_options *options;
     LIBRARY(bp_options_new(&options, settings));
-    LIBRARY(bp_matmul_plan(plan, options, &a->tensor, &b->tensor, &c->tensor));
+    LIBRARY(bp_matmul_plan(&h->plan, options, &h->a.tensor, &h->a.tensor, &h->c.tensor));
     bp_options_release(options);
-    matrix *const all[] = {a, b, c};
+    const matrix *const all[] = {&h->a, &h->a, &h->c};
     for (int i = 0; i < 3; i++) {
-        operands[i] = (bp_operand){all[i]->tensor.data, all[i]->tensor.byte_offset};
+        h->operands[i] = (bp_operand){all[i]->tensor.data, all[i]->tensor.byte_offset};
     }
     return PASSED;
+}
+
+/* Runs the plan once, because loading its kernels may wait for the device. */
+static outcome hold_product(held *h, int library) {
+    char settings[64];
+    snprintf(settings, sizeof settings, "cuda.preferred_blas_library=%s", library_names[library]);
+    LIBRARY(bp_queue_new(&h->queue, gpu_place, 0));
+    NEEDS(new_matrix(&h->a, BP_F32, SIDE, SIDE, false, 0));
+    NEEDS(new_matrix(&h->c, BP_F32, SIDE, SIDE, false, 0));
+    NEEDS(new_plan(h, settings));
+    h->exec = (bp_exec){.struct_size = sizeof h->exec, .queue = h->queue};
+    LIBRARY(bp_execute(h->plan, h->operands, &h->exec));
+    LIBRARY(bp_queue_wait(h->queue));
+    return PASSED;
+}
+
+static void release_product(held *h) {
+    bp_plan_release(h->plan);
+    bp_queue_release(h->queue);
+    free_matrix(&h->a);
+    free_matrix(&h->c);
+}
+
+/* Enqueues a write of the same number to all elements of a. */
+static outcome write_number(held *h, double number) {
+    static uint8_t bytes[ELEMENTS * ITEM_MOST];
+    for (int i = 0; i < ELEMENTS; i++) {
+        h->a.values[i] = number;
+    }
+    return write_matrix(&h->a, bytes, h->queue);
 }
 
 static outcome expect_squares(matrix *c, double each) {
@@ -28,75 +66,39 @@ static outcome expect_squares(matrix *c, double each) {
 }
 
 static outcome products_keep_the_order(void) {
-    static matrix a, c;
-    static uint8_t bytes[ELEMENTS * ITEM_MOST];
+    static held h;
     NEEDS(open_products());
     for (int library = 0; library < LIBRARIES; library++) {
-        char settings[64];
-        bp_plan *plan;
-        bp_operand operands[3];
-        bp_queue *queue;
-        snprintf(settings, sizeof settings, "cuda.preferred_blas_library=%s", library_names[library]);
-        LIBRARY(bp_queue_new(&queue, gpu_place, 0));
-        NEEDS(new_matrix(&a, BP_F32, SIDE, SIDE, false, 0));
-        NEEDS(new_matrix(&c, BP_F32, SIDE, SIDE, false, 0));
-        NEEDS(new_plan(settings, &a, &a, &c, &plan, operands));
-        const bp_exec exec = {.struct_size = sizeof exec, .queue = queue};
-        LIBRARY(bp_execute(plan, operands, &exec)); /* loads kernels, which may wait for the device */
-        LIBRARY(bp_queue_wait(queue));
-        gate *own = close_gate(bp_queue_native(queue));
+        NEEDS(hold_product(&h, library));
+        gate *own = close_gate(bp_queue_native(h.queue));
         HOLDS(own != NULL);
-        for (int i = 0; i < ELEMENTS; i++) {
-            a.values[i] = 3;
-        }
-        NEEDS(write_matrix(&a, bytes, queue));
-        LIBRARY(bp_execute(plan, operands, &exec));
+        NEEDS(write_number(&h, 3));
+        LIBRARY(bp_execute(h.plan, h.operands, &h.exec));
         open_gate(own);
-        LIBRARY(bp_queue_wait(queue));
-        NEEDS(expect_squares(&c, 3));
-        bp_plan_release(plan);
-        bp_queue_release(queue);
-        free_matrix(&a);
-        free_matrix(&c);
+        LIBRARY(bp_queue_wait(h.queue));
+        NEEDS(expect_squares(&h.c, 3));
+        release_product(&h);
     }
     return PASSED;
 }
 
 static outcome products_are_captured(void) {
-    static matrix a, c;
-    static uint8_t bytes[ELEMENTS * ITEM_MOST];
+    static held h;
     NEEDS(open_products());
     for (int library = 0; library < LIBRARIES; library++) {
-        char settings[64];
-        bp_plan *plan;
-        bp_operand operands[3];
-        bp_queue *queue;
         bp_queue_graph *graph;
-        snprintf(settings, sizeof settings, "cuda.preferred_blas_library=%s", library_names[library]);
-        LIBRARY(bp_queue_new(&queue, gpu_place, 0));
-        NEEDS(new_matrix(&a, BP_F32, SIDE, SIDE, false, 0));
-        NEEDS(new_matrix(&c, BP_F32, SIDE, SIDE, false, 0));
-        NEEDS(new_plan(settings, &a, &a, &c, &plan, operands));
-        const bp_exec exec = {.struct_size = sizeof exec, .queue = queue};
-        LIBRARY(bp_execute(plan, operands, &exec));
-        LIBRARY(bp_queue_wait(queue));
-        LIBRARY(bp_queue_capture_begin(queue));
-        LIBRARY(bp_execute(plan, operands, &exec));
-        LIBRARY(bp_queue_capture_end(&graph, queue));
+        NEEDS(hold_product(&h, library));
+        LIBRARY(bp_queue_capture_begin(h.queue));
+        LIBRARY(bp_execute(h.plan, h.operands, &h.exec));
+        LIBRARY(bp_queue_capture_end(&graph, h.queue));
         for (int round = 2; round < 5; round++) {
-            for (int i = 0; i < ELEMENTS; i++) {
-                a.values[i] = round;
-            }
-            NEEDS(write_matrix(&a, bytes, queue));
-            LIBRARY(bp_queue_graph_launch(graph, queue));
-            LIBRARY(bp_queue_wait(queue));
-            NEEDS(expect_squares(&c, round));
+            NEEDS(write_number(&h, round));
+            LIBRARY(bp_queue_graph_launch(graph, h.queue));
+            LIBRARY(bp_queue_wait(h.queue));
+            NEEDS(expect_squares(&h.c, round));
         }
         bp_queue_graph_release(graph);
-        bp_plan_release(plan);
-        bp_queue_release(queue);
-        free_matrix(&a);
-        free_matrix(&c);
+        release_product(&h);
     }
     return PASSED;
 }

@@ -238,6 +238,15 @@ static double gelu_tanh(double x) {
     return 0.5 * x * (1 + tanh(sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
 }
 
+/* Returns the only row of a matrix as a vector. */
+static DLTensor row_of(matrix *m) {
+    DLTensor row = m->tensor;
+    row.ndim = 1;
+    row.shape = &m->shape[1];
+    row.strides = &m->strides[1];
+    return row;
+}
+
 /* Runs a layer whose weight is the unit matrix, so that outputs are function(input + bias). */
 static outcome check_layer(bp_dtype dtype, bp_unary_kind function, double tolerance) {
     static matrix x, w, y, bias;
@@ -250,10 +259,7 @@ static outcome check_layer(bp_dtype dtype, bp_unary_kind function, double tolera
         w.values[i] = i / SIDE == i % SIDE;
     }
     NEEDS(write_matrix(&w, bytes, NULL));
-    DLTensor vector = bias.tensor;
-    vector.ndim = 1;
-    vector.shape = &bias.shape[1];
-    vector.strides = &bias.strides[1];
+    const DLTensor vector = row_of(&bias);
     const bp_linear_call call = {.struct_size = sizeof call,
                                  .activation = function,
                                  .input = &x.tensor,
@@ -301,10 +307,7 @@ static outcome bias_gradients_are_sums(void) {
     NEEDS(new_matrix(&y, BP_F16, SIDE, SIDE, false, 0));
     NEEDS(new_matrix(&w, BP_F16, SIDE, SIDE, false, 0));
     NEEDS(new_matrix(&bias, BP_F16, 1, SIDE, false, 0));
-    DLTensor vector = bias.tensor;
-    vector.ndim = 1;
-    vector.shape = &bias.shape[1];
-    vector.strides = &bias.strides[1];
+    DLTensor vector = row_of(&bias);
     const bp_linear_call call = {.struct_size = sizeof call,
                                  .pass = BP_LINEAR_WEIGHT,
                                  .input = &x.tensor,

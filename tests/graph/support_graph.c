@@ -461,3 +461,17 @@ bp_status run_graph(const bp_graph *graph, const char *settings, const tensors *
     bp_options_release(options);
     return status;
 }
+
+void make_compared(compared_tensors *t, const bp_graph *graph, bool strided, random_source *random) {
+    make_tensors(&t->in, graph, false, strided, random);
+    random_source same = *random, again = *random;
+    make_tensors(&t->want, graph, true, strided, &same);
+    make_tensors(&t->got, graph, true, strided, &again);
+    fill_tensors(&t->in, random);
+}
+
+void free_compared(compared_tensors *t) {
+    free_tensors(&t->in);
+    free_tensors(&t->want);
+    free_tensors(&t->got);
+}

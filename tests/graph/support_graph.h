@@ -31,6 +31,14 @@ void fill_tensors(const tensors *t, random_source *random); /* also with NaN, in
 void poison_tensors(const tensors *out);                    /* writes other elements */
 void free_tensors(tensors *t);
 
+/* Inputs with random elements, and two sets of outputs with the same layouts. */
+typedef struct compared_tensors {
+    tensors in, want, got;
+} compared_tensors;
+
+void make_compared(compared_tensors *t, const bp_graph *graph, bool strided, random_source *random);
+void free_compared(compared_tensors *t);
+
 /* Runs a graph under settings into poisoned outputs. After a failure these may have any elements. */
 bp_status run_graph(const bp_graph *graph, const char *settings, const tensors *in, const tensors *out);
 

@@ -445,13 +445,18 @@ static void test_failures(void **state) {
 
 /* ---- How long a backend lives ---- */
 
+/* Makes a graph that the backend runs. */
+static void open_running(example *e, own *o) {
+    open_example(e);
+    add(o, "mine");
+    check(e, "");
+}
+
 static void test_lifetime(void **state) {
     (void)state;
     own o = {.cost_ns = 1};
     example e;
-    open_example(&e);
-    add(&o, "mine");
-    check(&e, "");
+    open_running(&e, &o);
     bp_plan *held = plan(&e, "");
     assert_int_equal(bp_graph_backend_remove("mine"), BP_OK);
     check(&e, ""); /* planned again; the graph keeps the new plan in the place of the old one */
@@ -511,9 +516,7 @@ static void test_fork(void **state) {
     (void)state;
     own o = {.cost_ns = 1};
     example e;
-    open_example(&e);
-    add(&o, "mine");
-    check(&e, "");
+    open_running(&e, &o);
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {

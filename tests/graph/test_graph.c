@@ -227,7 +227,8 @@ static void test_operands_by_number(void **state) {
     for (size_t i = 0; i < sizeof absent / sizeof *absent; i++) {
         char fields[64];
         snprintf(fields, sizeof fields, "kind=sqrt, input=%s", absent[i]);
-        FAILS(bp_graph_call(graph, "unary", fields, 0, NULL, 1, (bp_value *[]){&sum}), BP_E_ARGUMENT, "name of a value");
+        FAILS(bp_graph_call(graph, "unary", fields, 0, NULL, 1, (bp_value *[]){&sum}), BP_E_ARGUMENT,
+              "name of a value");
     }
     OK(bp_graph_output(graph, "y", sum));
     OK(bp_graph_finish(graph));

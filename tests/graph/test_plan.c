@@ -94,32 +94,26 @@ static void check_seed(uint64_t seed, int *accepted) {
     random_source random = {seed};
     bp_graph *graph = random_graph(&random, 3 + (int)random_below(&random, 14), accepted);
     const bool strided = random_below(&random, 2);
-    tensors in, want, got;
-    make_tensors(&in, graph, false, strided, &random);
-    random_source same = random, again = random;
-    make_tensors(&want, graph, true, strided, &same);
-    make_tensors(&got, graph, true, strided, &again);
-    fill_tensors(&in, &random);
-    const bp_status eager = run_graph(graph, "graph.backend=eager", &in, &want);
+    compared_tensors t;
+    make_compared(&t, graph, strided, &random);
+    const bp_status eager = run_graph(graph, "graph.backend=eager", &t.in, &t.want);
     const char *const ways[] = {"num_threads=1", "num_threads=2"};
     for (int i = 0; i < 2; i++) {
-        const bp_status planned = run_graph(graph, ways[i], &in, &got);
+        const bp_status planned = run_graph(graph, ways[i], &t.in, &t.got);
         if (planned != eager) {
             fail_msg("seed %d: %s, but %s (%s)", (int)seed, bp_status_text(eager), bp_status_text(planned),
                      bp_last_error());
         }
         if (eager == BP_OK) {
-            compare(&want, &got, seed, ways[i]);
+            compare(&t.want, &t.got, seed, ways[i]);
         }
     }
     if (eager == BP_OK) {
         compared++;
-        assert_int_equal(execute_graph(graph, &in, &got), BP_OK);
-        compare(&want, &got, seed, "a plan");
+        assert_int_equal(execute_graph(graph, &t.in, &t.got), BP_OK);
+        compare(&t.want, &t.got, seed, "a plan");
     }
-    free_tensors(&in);
-    free_tensors(&want);
-    free_tensors(&got);
+    free_compared(&t);
     bp_graph_release(graph);
 }
 

@@ -279,20 +279,14 @@ static void check_seed(int seed) {
     random_source random = {(uint64_t)seed};
     bp_graph *graph = make_graph(&random);
     const bool strided = random_below(&random, 2);
-    tensors in, want, got;
-    make_tensors(&in, graph, false, strided, &random);
-    random_source same = random, again = random;
-    make_tensors(&want, graph, true, strided, &same);
-    make_tensors(&got, graph, true, strided, &again);
-    fill_tensors(&in, &random);
-    add_nans(&in, &random);
+    compared_tensors t;
+    make_compared(&t, graph, strided, &random);
+    add_nans(&t.in, &random);
     if (strided) {
-        repeat_dimensions(&in, &random);
+        repeat_dimensions(&t.in, &random);
     }
-    check_ways(seed, graph, isas[seed % 3], &in, &want, &got);
-    free_tensors(&in);
-    free_tensors(&want);
-    free_tensors(&got);
+    check_ways(seed, graph, isas[seed % 3], &t.in, &t.want, &t.got);
+    free_compared(&t);
     bp_graph_release(graph);
 }
 

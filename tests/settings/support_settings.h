@@ -11,16 +11,11 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+
+#include "support/contains.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define assert_contains(text, part)                                                                                    \
-    do {                                                                                                               \
-        if (!strstr((text), (part))) {                                                                                 \
-            fail_msg("'%s' does not contain '%s'", (text), (part));                                                    \
-        }                                                                                                              \
-    } while (0)
 
 /* cmocka's setup and teardown of a test: make the environment, and check that all memory was freed. */
 int enter_environment(void **state);

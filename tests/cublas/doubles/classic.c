@@ -25,45 +25,25 @@ cublasStatus_t cublasDgemm_v2(void) {
 /* ---- Handles ---- */
 
 struct cublasContext {
-    CUcontext of;
-    bool destroyed, has_workspace;
-    atomic_int users; /* calls that are in it at this moment */
+    double_handle base; /* must be first */
+    bool has_workspace;
+    atomic_int users;   /* calls that are in it at this moment */
     CUstream stream;
     uint64_t workspace;
     size_t workspace_size;
     cublasMath_t mode;
-    struct cublasContext *next;
 };
 
-static struct cublasContext *handles; /* all, also those that were destroyed */
-
 cublasStatus_t cublasCreate_v2(cublasHandle_t *made) {
-    const CUcontext current = double_context();
-    if (cublas_double.refuse_create) {
-        return (cublasStatus_t)cublas_double.refuse_create;
-    }
-    struct cublasContext *fresh = current ? calloc(1, sizeof *fresh) : NULL;
-    if (!fresh) {
-        return BP__CUBLAS_STATUS_NOT_INITIALIZED;
-    }
-    fresh->of = current;
-    pthread_mutex_lock(&double_mutex);
-    fresh->next = handles;
-    handles = fresh;
-    pthread_mutex_unlock(&double_mutex);
-    cublas_double.handles++;
-    *made = fresh;
-    return BP__CUBLAS_STATUS_SUCCESS;
+    double_handle *fresh = NULL;
+    const cublasStatus_t status = double_handle_new(sizeof(struct cublasContext), &fresh);
+    *made = status == BP__CUBLAS_STATUS_SUCCESS ? (cublasHandle_t)fresh : *made;
+    return status;
 }
 
-/* A handle works in the context in which it was made, and for one thread at a time. */
+/* A handle works for one thread at a time. */
 static bool enter(cublasHandle_t handle) {
-    if (!handle || handle->destroyed) {
-        double_violate("a handle is used that does not exist");
-        return false;
-    }
-    if (double_context() != handle->of) {
-        double_violate("a handle is used in another context");
+    if (!double_handle_is_ready(handle ? &handle->base : NULL)) {
         return false;
     }
     if (atomic_fetch_add(&handle->users, 1) > 0) {
@@ -81,8 +61,7 @@ cublasStatus_t cublasDestroy_v2(cublasHandle_t gone) {
     if (!enter(gone)) {
         return BP__CUBLAS_STATUS_NOT_INITIALIZED;
     }
-    gone->destroyed = true;
-    cublas_double.handles--;
+    double_handle_end(&gone->base);
     return leave(gone, BP__CUBLAS_STATUS_SUCCESS);
 }
 

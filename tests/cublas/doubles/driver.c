@@ -53,6 +53,46 @@ __attribute__((constructor)) static void choose_fault(void) {
     cublas_double.fault = (int)double_setting("fault=", CUBLAS_FAULT_NONE);
 }
 
+/* ---- Handles ---- */
+
+static double_handle *handles; /* all, also those that were destroyed */
+
+cublasStatus_t double_handle_new(size_t size, double_handle **made) {
+    const CUcontext current = double_context();
+    if (cublas_double.refuse_create) {
+        return (cublasStatus_t)cublas_double.refuse_create;
+    }
+    double_handle *fresh = current ? calloc(1, size) : NULL;
+    if (!fresh) {
+        return BP__CUBLAS_STATUS_NOT_INITIALIZED;
+    }
+    fresh->of = current;
+    pthread_mutex_lock(&double_mutex);
+    fresh->next = handles;
+    handles = fresh;
+    pthread_mutex_unlock(&double_mutex);
+    cublas_double.handles++;
+    *made = fresh;
+    return BP__CUBLAS_STATUS_SUCCESS;
+}
+
+bool double_handle_is_ready(const double_handle *handle) {
+    if (!handle || handle->destroyed) {
+        double_violate("a handle is used that does not exist");
+        return false;
+    }
+    if (double_context() != handle->of) {
+        double_violate("a handle is used in another context");
+        return false;
+    }
+    return true;
+}
+
+void double_handle_end(double_handle *handle) {
+    handle->destroyed = true;
+    cublas_double.handles--;
+}
+
 /* ---- Products in streams ---- */
 
 void double_run(product *p); /* product.c */

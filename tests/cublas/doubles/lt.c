@@ -47,13 +47,10 @@ struct bp__cublas_preference {
 };
 
 struct cublasLtContext {
-    struct cublasLtContext *next;
-    CUcontext of;
-    bool destroyed;
+    double_handle base;
 };
 
 static object *objects;
-static struct cublasLtContext *handles;
 
 static void *new_object(kind of, size_t size) {
     object *made = calloc(1, size);
@@ -105,35 +102,14 @@ static cublasStatus_t set(void *field, size_t size, const void *value, size_t gi
 /* ---- Handles ---- */
 
 cublasStatus_t cublasLtCreate(cublasLtHandle_t *made) {
-    const CUcontext current = double_context();
-    if (cublas_double.refuse_create) {
-        return (cublasStatus_t)cublas_double.refuse_create;
-    }
-    struct cublasLtContext *fresh = current ? calloc(1, sizeof *fresh) : NULL;
-    if (!fresh) {
-        return BP__CUBLAS_STATUS_NOT_INITIALIZED;
-    }
-    fresh->of = current;
-    pthread_mutex_lock(&double_mutex);
-    fresh->next = handles;
-    handles = fresh;
-    pthread_mutex_unlock(&double_mutex);
-    cublas_double.handles++;
-    *made = fresh;
-    return BP__CUBLAS_STATUS_SUCCESS;
+    double_handle *fresh = NULL;
+    const cublasStatus_t status = double_handle_new(sizeof(struct cublasLtContext), &fresh);
+    *made = status == BP__CUBLAS_STATUS_SUCCESS ? (cublasLtHandle_t)fresh : *made;
+    return status;
 }
 
-/* A handle works in the context in which it was made. */
 static bool is_ready(cublasLtHandle_t handle) {
-    if (!handle || handle->destroyed) {
-        double_violate("a handle is used that does not exist");
-        return false;
-    }
-    if (double_context() != handle->of) {
-        double_violate("a handle is used in another context");
-        return false;
-    }
-    return true;
+    return double_handle_is_ready(handle ? &handle->base : NULL);
 }
 
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t gone) {
@@ -143,8 +119,7 @@ cublasStatus_t cublasLtDestroy(cublasLtHandle_t gone) {
     if (cublas_double.objects > 0) {
         double_violate("a handle is destroyed before the descriptors of its plans");
     }
-    gone->destroyed = true;
-    cublas_double.handles--;
+    double_handle_end(&gone->base);
     return BP__CUBLAS_STATUS_SUCCESS;
 }
 

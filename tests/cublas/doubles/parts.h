@@ -28,6 +28,19 @@ CUcontext double_context(void);
 /* Returns bytes of a device, NULL if there are none. */
 uint8_t *double_bytes(uint64_t address, size_t size);
 
+/* The begin of a handle. Handles are never freed, so that their use after the end is noticed. */
+typedef struct double_handle {
+    struct double_handle *next;
+    CUcontext of;
+    bool destroyed;
+} double_handle;
+
+/* Makes a handle of `size` bytes in the current context. */
+cublasStatus_t double_handle_new(size_t size, double_handle **made);
+/* Returns whether a handle exists, and works in the current context, in which it was made; else notes a violation. */
+bool double_handle_is_ready(const double_handle *handle);
+void double_handle_end(double_handle *handle);
+
 /* ---- Products (product.c) ---- */
 
 typedef struct number {
