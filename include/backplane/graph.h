@@ -74,8 +74,8 @@ BP_API bp_status bp_graph_constant(bp_graph *graph, const char *name, const DLTe
  * `outputs` are where the values that the pass writes are stored, in the order of its outputs; NULL for one that is not
  * wanted. Outputs that are neither wanted nor required are not computed. At least one must be wanted or required.
  *
- * Errors: as the call for wrong types, shapes and fields (products, einsum, concat and linear algebra check some of
- * their types only when the graph is run); BP_E_ARGUMENT (no such call or field; too many operands
+ * Errors: as the call for wrong types, shapes and fields (products, einsum and linear algebra check some of their
+ * types only when the graph is run); BP_E_ARGUMENT (no such call or field; too many operands
  * or outputs); BP_E_UNSUPPORTED: the shape of an output does not follow from the operands (random, fftfreq, and the
  * gradients that bp_call_shape() names), or the call reads what it writes (gemm, and the running statistics of
  * batch_norm in training). */

@@ -64,8 +64,7 @@ static void join_node(const bp__lowered *l, const bool *apart, const bp__node *n
     axis += axis < 0 ? result->ndim : 0;
     for (int k = 0; k < node->list_count; k++) {
         const bp_value v = node->list[k];
-        /* a call of other types is left to its check */
-        if (!may_be_part(l, apart, v) || l->graph->values[v].dtype != result->dtype) {
+        if (!may_be_part(l, apart, v)) {
             forget_parts(l, node, k);
             return;
         }

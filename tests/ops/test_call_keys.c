@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#define STEPS 40000
+#define STEPS 120000
 #define KEPT 48 /* calls that are changed, and run again */
 #define MOST_TENSORS 28
 #define MOST_RANK 4

@@ -7,6 +7,13 @@
 #include <stdio.h>
 #include <string.h>
 
+static bp_status check_type(const DLTensor *part, const char *name, bp_dtype wanted, const char *like) {
+    const bp_dtype dtype = bp_dtype_from_dlpack(part->dtype);
+    return dtype == wanted ? BP_OK
+                           : bp__fail(BP_E_DTYPE, "concat: %s is %s; it must be %s, as %s is", name,
+                                      bp_dtype_name(dtype), bp_dtype_name(wanted), like);
+}
+
 static bp_status concat_shape(const void *given, bp__call_result *result) {
     const bp__concat_arguments *call = given;
     const DLTensor *const *tensors = call->tensors;
@@ -28,6 +35,7 @@ static bp_status concat_shape(const void *given, bp__call_result *result) {
             result->dtype = bp_dtype_from_dlpack(first->dtype);
             continue;
         }
+        BP__TRY(check_type(part, name, result->dtype, "tensors[0]"));
         bool fits = part->ndim == first->ndim;
         for (int d = 0; d < first->ndim && fits; d++) {
             fits = d == along || part->shape[d] == first->shape[d];
@@ -46,15 +54,10 @@ static bp_status concat_shape(const void *given, bp__call_result *result) {
 }
 
 static bp_status check_part(const DLTensor *part, int index, const DLTensor *output) {
-    const bp_dtype dtype = bp_dtype_from_dlpack(part->dtype), wanted = bp_dtype_from_dlpack(output->dtype);
     char name[32];
     snprintf(name, sizeof name, "tensors[%d]", index);
     BP__TRY(bp__tensor_check(part, name, false));
-    if (dtype != wanted) {
-        return bp__fail(BP_E_DTYPE, "concat: %s is %s; it must be %s, as the output is", name, bp_dtype_name(dtype),
-                        bp_dtype_name(wanted));
-    }
-    return BP_OK;
+    return check_type(part, name, bp_dtype_from_dlpack(output->dtype), "the output");
 }
 
 static bp_status check(const bp__concat_arguments *call, int *along) {
