@@ -40,6 +40,12 @@ typedef struct bp_machine_info {
 /* Fills *info. Strings have static storage. Errors: BP_E_ARGUMENT (NULL, unknown struct_size). */
 BP_API bp_status bp_machine(bp_machine_info *info);
 
+/* Returns the number of threads that calls use at most because other processes keep processors busy (the setting
+ * threads.adapt); 0: no such limit. Writes to *others, unless it is NULL, how many processors others kept busy, 1.3 for
+ * example, between the last two readings of /proc/stat. Calls that may use several threads, and this function, read it if
+ * a tenth of a second has passed; the limit falls after two readings in a row, and rises after one. Thread safe. */
+BP_API int bp_load_limit(double *others);
+
 /* A shared object that the process has loaded: an OpenMP runtime or a math library. */
 typedef struct bp_loaded_object {
     size_t struct_size; /* set by the caller: sizeof(bp_loaded_object) */

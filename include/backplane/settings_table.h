@@ -41,6 +41,8 @@
 #define BP_SETTINGS_CORE(X) \
     X(num_threads, 0, "num_threads", INT, "0", "0..1024", "", BP_SETTING_POLICY, "all operations", \
       "Maximum number of threads of one call; 0 means every core available to the process. If unset, it is the smallest of OMP_NUM_THREADS, OMP_THREAD_LIMIT, OPENBLAS_NUM_THREADS, GOTO_NUM_THREADS, MKL_NUM_THREADS and BLIS_NUM_THREADS, and 1 inside an OpenMP parallel region.") \
+    X(threads_adapt, 135, "threads.adapt", BOOL, "true", "", "", BP_SETTING_POLICY, "all operations", \
+      "While other processes keep processors busy, calls use no more threads than the processors that are left. The number that num_threads sets is used as it is, and with deterministic no call is limited.") \
     X(deterministic, 1, "deterministic", ENUM, "off", "off|run|threads", "", BP_SETTING_POLICY, "all operations", \
       "Refuse candidates that do not guarantee bitwise reproducible results: run = with the same number of threads, threads = with any number.") \
     X(blas_preferred, 2, "blas.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "matmul, gemm", \

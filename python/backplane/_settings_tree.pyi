@@ -6,6 +6,8 @@ from ._settings import Settings
 
 class Root(Settings):
     num_threads: int
+    @property
+    def threads(self) -> Threads: ...
     deterministic: Literal["off", "run", "threads"]
     @property
     def blas(self) -> Blas: ...
@@ -92,6 +94,9 @@ class Root(Settings):
     def graph(self) -> Graph: ...
     @property
     def quantized(self) -> Quantized: ...
+
+class Threads(Settings):
+    adapt: bool
 
 class Blas(Settings):
     preferred: str
@@ -330,6 +335,7 @@ Named = TypedDict(
     "Named",
     {
         "num_threads": int,
+        "threads.adapt": bool,
         "deterministic": Literal["off", "run", "threads"],
         "blas.preferred": str,
         "linalg.preferred": str,
@@ -469,6 +475,7 @@ Named = TypedDict(
 
 class Keywords(TypedDict, total=False):
     num_threads: int
+    threads__adapt: bool
     deterministic: Literal["off", "run", "threads"]
     blas__preferred: str
     linalg__preferred: str

@@ -1,7 +1,9 @@
 /* explain.c - writes every candidate's verdict as text and JSON, from the list that the choice itself uses. */
 #include "dispatch/needs.h"
 
+#include "base/number.h"
 #include "device/internal.h"
+#include "machine/internal.h"
 #include "tensor/internal.h"
 
 #include <math.h>
@@ -129,11 +131,29 @@ static void add_candidate_text(bp__text *out, const bp_candidate_info *c, bool o
 typedef struct policy_row {
     const char *name, *value, *where, *node;
     bp_layer layer;
+    char number[16], reason[96]; /* texts of a limit of threads */
 } policy_row;
 
-static bool read_policy_row(int index, int32_t place, policy_row *row) {
+/* Shows what limits the threads in place of the setting. */
+static void limit_threads(policy_row *row, const bp_policy *policy) {
+    if (bp__policy_in_region()) {
+        row->value = "1";
+        row->layer = BP_LAYER_SHARED_ENVIRONMENT;
+        row->where = "inside a parallel region of OpenMP";
+    } else if (policy->deterministic == 0 && bp__policy_load_limit() == policy->threads) {
+        double others;
+        bp_load_limit(&others);
+        bp__format(row->number, sizeof row->number, "%d", policy->threads);
+        bp__format(row->reason, sizeof row->reason, "other processes keep %.1f processors busy; threads.adapt", others);
+        row->value = row->number;
+        row->layer = BP_LAYER_SHARED_ENVIRONMENT;
+        row->where = row->reason;
+    }
+}
+
+static bool read_policy_row(int index, const bp_explanation *e, policy_row *row) {
     const bp_setting_info *info = bp_setting_listed_at(index);
-    const unsigned wanted = BP_SETTING_POLICY | (bp__place_is_cuda(place) ? BP_SETTING_CUDA : 0);
+    const unsigned wanted = BP_SETTING_POLICY | (bp__place_is_cuda(e->place) ? BP_SETTING_CUDA : 0);
     row->name = info->name;
     /* The settings behind an alias are shown. */
     bool shown = (info->flags & wanted) && !(info->flags & BP_SETTING_ALIAS);
@@ -141,18 +161,16 @@ static bool read_policy_row(int index, int32_t place, policy_row *row) {
         bp_get_deciding_setting(info->name, &row->node) != BP_OK) {
         return false;
     }
-    if (info->number == BP_SET_num_threads && bp__policy_in_region()) {
-        row->value = "1";
-        row->layer = BP_LAYER_SHARED_ENVIRONMENT;
-        row->where = "inside a parallel region of OpenMP";
+    if (info->number == BP_SET_num_threads) {
+        limit_threads(row, &e->choice.asked.policy);
     }
     return true;
 }
 
-static void add_policy_text(bp__text *out, int32_t place) {
+static void add_policy_text(bp__text *out, const bp_explanation *e) {
     policy_row row;
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
-        if (!read_policy_row(i, place, &row) || row.layer == BP_LAYER_DEFAULT) {
+        if (!read_policy_row(i, e, &row) || row.layer == BP_LAYER_DEFAULT) {
             continue;
         }
         bool inherited = strcmp(row.node, row.name) != 0;
@@ -197,7 +215,7 @@ static void make_text(const bp_explanation *e, bp__text *out) {
     size_t before = out->length;
     bp__text_add(out, "settings that differ from their defaults\n");
     size_t head = out->length;
-    add_policy_text(out, e->place);
+    add_policy_text(out, e);
     if (out->length == head && !out->failed) {
         out->length = before;
         out->bytes[before] = '\0';
@@ -245,7 +263,7 @@ static void make_json(const bp_explanation *e, bp__text *out) {
     bp__json_open(&json, "settings", '{');
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
         policy_row row;
-        if (read_policy_row(i, e->place, &row)) {
+        if (read_policy_row(i, e, &row)) {
             bp__json_open(&json, row.name, '{');
             bp__json_text(&json, "value", row.value);
             bp__json_text(&json, "node", row.node);

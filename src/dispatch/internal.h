@@ -65,6 +65,9 @@ int bp__operation_interrupted(bp_op op); /* interrupted.c: see bp_host */
 bp_status bp__policy_resolve(bp_policy *policy, const bp__family *family);
 /* Returns whether this thread's calls are limited to one thread because it is inside an OpenMP parallel region. */
 bool bp__policy_in_region(void);
+/* Returns the number of threads that other processes leave to calls without determinism; 0: no limit. */
+int32_t bp__policy_load_limit(void);
+void bp__policy_read_load(void);                             /* updates that number every tenth of a second */
 const char *bp__policy_preferred(const bp_problem *problem); /* the preferred library; "": none */
 /* In bp_policy.preferred of a family with kernels: this mark is between the list of the enabled ones and that library.
  */
@@ -280,10 +283,11 @@ typedef struct bp__plan_key {
 } bp__plan_key;
 
 struct bp_plan {
-    bp_prepared *prepared; /* the fast path reads this and the next six */
+    bp_prepared *prepared; /* the fast path reads this and the next seven */
     struct bp__addresses *addresses;
     uint64_t serial;
     bool plain;         /* needs neither scalars nor a workspace, and is not guarded */
+    bool threaded;      /* may use several threads of the host */
     bool guarded;       /* may wait in a cancellation point: a library on several threads, a device, parts */
     bool needs_scalars; /* alpha is not 1, or beta is not 0 */
     bool composed;
@@ -366,6 +370,7 @@ typedef struct bp__thread_state {
     bool observed;     /* verbose or trace is on */
     bool in_region;    /* result of `region` when the policy was resolved */
     bool small_stack;  /* each call asks whether the stack suffices */
+    bool limited;      /* other processes limited the threads when the policy was resolved */
     uint32_t resets;   /* number of resets when `cache` was made; if it differs now, `cache` was freed */
     uint64_t last_serial;
     const bp_plan *due_part; /* a part of a composed plan whose bp__tune_due() is to be called after the whole */

@@ -190,6 +190,7 @@ static void finish(bp_plan *plan, bp_prepared *prepared) {
     plan->prepared = prepared;
     plan->guarded =
         plan->composed || plan->problem.place != 0 || (plan->candidate->library && plan->verdict.threads != 1);
+    plan->threaded = plan->problem.place == 0 && plan->verdict.threads != 1;
     plan->plain = !plan->needs_scalars && prepared->workspace == 0 && !plan->guarded;
     plan->verdict.workspace = prepared->workspace;
     plan->verdict.packs = prepared->pack ? plan->verdict.packs : 0; /* adapters and devices take unpacked operands */

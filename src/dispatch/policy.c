@@ -93,6 +93,22 @@ static int32_t allowed_threads(void) {
     return limited ? (int32_t)threads : cpus;
 }
 
+int32_t bp__policy_load_limit(void) {
+    const int32_t limit = atomic_load_explicit(&bp__load_limit, memory_order_relaxed);
+    const bool counted = bp__setting_int(BP_SET_num_threads) > 0 && user_decides_threads();
+    return limit > 0 && !counted && bp__setting_int(BP_SET_threads_adapt) ? limit : 0;
+}
+
+void bp__policy_read_load(void) {
+    bp__load_poll();
+}
+
+/* Another number of threads may give other bits. */
+static void apply_load(bp_policy *policy) {
+    const int32_t limit = policy->deterministic == 0 ? bp__policy_load_limit() : 0;
+    policy->threads = limit > 0 && limit < policy->threads ? limit : policy->threads;
+}
+
 int bp__policy_benchmark(const bp__family *family) {
     enum { INHERIT, TRUE };
     int64_t own = family->benchmark == BP__NO_SETTING ? INHERIT : bp__setting_int((bp_setting_id)family->benchmark);
@@ -202,6 +218,7 @@ static void resolve_family(bp_policy *policy, const bp__family *family) {
     if (family->limits) {
         apply_limits(policy, family->limits);
     }
+    apply_load(policy);
     /* A bit mask of the enumeration. */
     policy->packed = family->input_layout ? (uint8_t)bp__setting_int(BP_SET_dispatch_packed) : 0;
     if (family->enabled != BP__NO_SETTING) {
@@ -269,6 +286,7 @@ void bp__thread_refresh(uint64_t epoch) {
         resolve_family(&policy.family[i], bp__family_at(i));
     }
     bp__thread.small_stack = bp__stack_is_small();
+    bp__thread.limited = atomic_load_explicit(&bp__load_limit, memory_order_relaxed) != 0;
     policy.einsum = (uint32_t)bp__setting_int(BP_SET_opt_einsum_enabled) |
                     (uint32_t)bp__setting_int(BP_SET_opt_einsum_strategy) << 1;
     pthread_mutex_lock(&bp__policy_mutex);

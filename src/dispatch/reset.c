@@ -48,6 +48,7 @@ bp_status bp_reset(void) {
     bp__device_reset();
     bp__registry_reset();
     bp__policy_reset();
+    bp__load_reset();
     bp__pool_stop();
     bp__settings_reset();
     bp__warning_reset();

@@ -112,9 +112,13 @@ static inline bool bp__address_fits(const DLTensor *t, const bp__slot *s, int i)
            s->high[i] > s->low[i];
 }
 
-/* Counts a run of the thread's call; see bp__run_counted(). */
+/* Counts a run of the thread's call; see bp__run_counted(). While other processes limit the threads, every call asks
+ * whether the limit has ended. */
 static inline bool bp__count_run(const bp_plan *plan) {
     bp__thread.last_serial = plan->serial;
+    if (plan->threaded | bp__thread.limited) {
+        bp__policy_read_load();
+    }
     return bp__run_counted(plan);
 }
 

@@ -69,6 +69,13 @@ int (*bp__region_get_test(void))(void);
 void bp__region_fork_lock(void); /* called by bp__machine_fork_lock and _unlock */
 void bp__region_fork_unlock(void);
 
+/* ---- Processors that other processes keep busy (load.c) ---- */
+extern _Atomic int32_t bp__load_limit; /* threads that a call uses at most; 0: as many as there are processors */
+void bp__load_poll(void);              /* a call begins or ends; updates the limit every tenth of a second */
+void bp__load_reset(void);
+void bp__load_fork_lock(void); /* called by bp__machine_fork_lock and _unlock */
+void bp__load_fork_unlock(void);
+
 /* ---- Loaded objects (loaded.c) ---- */
 /* Calls `visit` for each object of the process with its path and load address; stops if it returns false. Returns
  * BP_E_NO_MEMORY if the list could not be allocated; nothing was visited then. */

@@ -64,9 +64,11 @@ static void gather_once(void) {
 void bp__machine_fork_lock(void) {
     pthread_mutex_lock(&mutex);
     bp__region_fork_lock();
+    bp__load_fork_lock();
 }
 
 void bp__machine_fork_unlock(void) {
+    bp__load_fork_unlock();
     bp__region_fork_unlock();
     pthread_mutex_unlock(&mutex);
 }

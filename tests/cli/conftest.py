@@ -64,7 +64,7 @@ def probe_cache(tmp_path_factory):
 
 @pytest.fixture
 def environment(tmp_path, probe_cache):
-    kept = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config"), "BACKPLANE_CACHE_DIR": str(probe_cache), "BACKPLANE_CALIBRATION": "off"}
+    kept = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config"), "BACKPLANE_CACHE_DIR": str(probe_cache), "BACKPLANE_CALIBRATION": "off", "BACKPLANE_THREADS_ADAPT": "off"}
     kept["VIRTUAL_ENV"] = str(ROOT / ".venv")  # its libraries are tested like the system's
     return kept
 

@@ -27,6 +27,7 @@ os.environ["VIRTUAL_ENV"] = str(ROOT / ".venv")  # the libraries of .venv are te
 os.environ["XDG_CONFIG_HOME"] = scratch.name
 os.environ["BACKPLANE_CACHE_DIR"] = str(inherited.choose_kernels(BUILD, "python"))
 os.environ["BACKPLANE_CALIBRATION"] = "off"  # choices must not depend on measurements
+os.environ["BACKPLANE_THREADS_ADAPT"] = "off"  # nor on other processes
 os.environ["PYTHONPATH"] = str(PACKAGES)
 sys.path.insert(0, str(PACKAGES))
 sys.path.insert(0, str(pathlib.Path(__file__).parent))

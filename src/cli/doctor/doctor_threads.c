@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 enum { LIBGOMP, LIBOMP, LIBIOMP5, RUNTIME_COUNT };
 static const char *const runtimes[RUNTIME_COUNT] = {"libgomp", "libomp", "libiomp5"};
@@ -280,6 +281,22 @@ static void check_withheld_threads(doctor *d) {
     free(libraries);
 }
 
+/* Reports that other processes keep processors busy. Three readings make a limit. */
+static void check_load(doctor *d) {
+    double others = 0;
+    int limit = bp_load_limit(&others);
+    for (int i = 0; i < 3; i++) {
+        nanosleep(&(struct timespec){.tv_nsec = 120000000}, NULL);
+        limit = bp_load_limit(&others);
+    }
+    if (limit > 0) {
+        doctor_find(d, SEVERITY_NOTE,
+                    cli_format("set num_threads if calls should use more threads; libraries then wait for processors."),
+                    "other processes keep %.1f of %d processors busy, so calls use %d thread%s (threads.adapt)", others,
+                    d->machine.usable_cpus, limit, limit == 1 ? "" : "s");
+    }
+}
+
 void doctor_thread_limits(doctor *d) {
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
         const char *value = doctor_variable(counts[i].name);
@@ -289,6 +306,7 @@ void doctor_thread_limits(doctor *d) {
     }
     check_own_count(d);
     check_withheld_threads(d);
+    check_load(d);
     if (d->machine.usable_cpus < d->machine.logical_cpus) {
         doctor_find(
             d, SEVERITY_NOTE,
