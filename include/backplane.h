@@ -8,6 +8,7 @@
  *   machine.h   properties of the processor and of this process
  *   library.h   the math libraries found on this machine
  *   backends.h  the backends of torch.backends: built, present, available, enabled, and why not
+ *   record.h    which plans ran, how often and how long
  *   verbose.h   verbose modes of oneMKL and oneDNN
  *   dispatch.h  plans, plan cache, explanations
  *   calibrate.h measures libraries for the choice
@@ -47,6 +48,7 @@
 #include "backplane/machine.h"
 #include "backplane/library.h"
 #include "backplane/backends.h"
+#include "backplane/record.h"
 #include "backplane/verbose.h"
 #include "backplane/dispatch.h"
 #include "backplane/calibrate.h"

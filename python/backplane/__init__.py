@@ -78,6 +78,7 @@ from ._modes import (
     use_deterministic_algorithms,
 )
 from ._products import Candidate, Explanation, Plan, explain, last_plan
+from ._record import RecordedCall, RecordedPlan, record
 from ._settings import Settings, flags, set_flags, setting, settings
 from ._torch_names import (
     device,
@@ -114,6 +115,8 @@ __all__ = [
     "Options",
     "PathReport",
     "Plan",
+    "RecordedCall",
+    "RecordedPlan",
     "Setting",
     "Settings",
     "Step",
@@ -189,6 +192,7 @@ __all__ = [
     "plan_cache",
     "rand",
     "randn",
+    "record",
     "reduce",
     "set_deterministic_debug_mode",
     "set_flags",

@@ -6,6 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from . import _core
 from ._errors import bad_value
+from ._html import table as html_table
 from ._products import last_plan
 from ._settings import origins
 
@@ -36,6 +37,10 @@ class Library(NamedTuple):
     blas: str
     """For a LAPACK without BLAS: the library whose matrix products it calls."""
     loaded: bool
+
+    def _repr_html_(self) -> str:
+        texts = (", ".join(value) if isinstance(value, tuple) else str(value) for value in self)
+        return html_table((), zip(self._fields, texts))
 
 
 class Backend(NamedTuple):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, NamedTuple
 
 from . import _core
 from ._errors import bad_type, bad_value
+from ._html import table
 from ._tensor import as_numpy
 
 if TYPE_CHECKING:
@@ -174,6 +175,18 @@ class Explanation:
         chosen = [one.chosen.library for one in (self, *self.parts) if one.chosen]
         return f"<backplane.Explanation {self.problem}: {', '.join(chosen) or 'none'}>"
 
+    def _repr_html_(self) -> str:
+        heads = ("expected", "library", "algorithm", "threads", "")
+        rows = [
+            (f"{row.cost_ns / 1000:.4g} us", row.library, row.algorithm, str(row.threads), "chosen" if row.chosen else row.text)
+            if row.accepted
+            else ("", row.library, "", "", f"refused: {row.text}")
+            for row in sorted(self.candidates, key=lambda row: (not row.chosen, not row.accepted, row.cost_ns))
+            if row.reason != "OP"
+        ]
+        own = table(heads, rows, f"{self.problem}: {self.decision}", numbers=1)
+        return own + "".join(part._repr_html_() for part in self.parts)
+
 
 class Plan(NamedTuple):
     """Description of a call that ran: library, algorithm, and the reason for the choice."""
@@ -191,6 +204,9 @@ class Plan(NamedTuple):
     problem: str
     workspace: int
     """Bytes that a run needs in addition to its operands: copies, panels, intermediate results."""
+
+    def _repr_html_(self) -> str:
+        return table((), [(name, str(value)) for name, value in zip(self._fields, self)])
 
 
 # For each function that can be explained, one that takes the same arguments; _einsum.py, fft.py and linalg.py add their own.

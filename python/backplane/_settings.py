@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterator, List, Mapping, 
 
 from . import _core
 from ._errors import bad_type, failure
+from ._html import table as html_table
 from ._traced import refuse_while_tracing
 
 if TYPE_CHECKING:
@@ -71,6 +72,13 @@ class Settings:
 
         def __delattr__(self, name: str) -> None:
             self._find(name).__delete__(self)
+
+    def _repr_html_(self) -> str:
+        rows = ((name, self._find(name)) for name in self._names())
+        return html_table(
+            ("setting", "value", "from", "what it is for"),
+            ((name, str(row.get()), ": ".join(filter(None, row.origin()[:2])), row.help) for name, row in rows),
+        )
 
     def __getitem__(self, name: str) -> Value:
         return self._find(name).get()

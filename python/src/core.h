@@ -554,6 +554,14 @@ PyObject *core_path_json(PyObject *module, PyObject *capsule);
 PyObject *core_einsum(PyObject *module, PyObject *values);
 PyObject *core_einsum_plain(PyObject *module, PyObject *values);
 
+/* ---- recorded.c ---- */
+
+PyObject *core_record_start(PyObject *module, PyObject *most);
+PyObject *core_record_stop(PyObject *module, PyObject *capsule);
+PyObject *core_record_plans(PyObject *module, PyObject *capsule);
+PyObject *core_record_calls(PyObject *module, PyObject *capsule);
+PyObject *core_record_left_out(PyObject *module, PyObject *capsule);
+
 /* ---- machine.c ---- */
 
 PyObject *core_libraries(PyObject *module, PyObject *refresh);

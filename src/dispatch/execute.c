@@ -223,7 +223,7 @@ bp_status bp__plan_run_part(const bp_plan *part, const bp_operand *operands, con
     bp_status status = run_part(part, operands, &exec);
     int64_t end = bp__now_ns();
     if (bp__thread.observed) {
-        bp__trace_call(part, false, start, end, status);
+        bp__trace_part(part, start, end, status);
     }
     if (due && status == BP_OK) {
         bp__thread.due_part = part;

@@ -399,6 +399,15 @@ static inline void bp__thread_update(void) {
     }
 }
 
+bool bp__trace_wanted(void); /* trace.c: reads the calling thread's settings */
+/* Asks again whether the call is observed, for a call that did not begin with bp__thread_update(), because it has no
+ * key. The rest of the state must stay: a key of the call would no longer fit it. */
+static inline void bp__thread_observe(void) {
+    if (BP__UNLIKELY(bp__settings_epoch() != bp__thread.epoch)) {
+        bp__thread.observed = bp__trace_wanted();
+    }
+}
+
 /* Looks for newly loaded OpenMP runtimes before a plan is made. Returns true if the policy number changed; keys made
  * before are then invalid. */
 bool bp__thread_find_runtimes(void);
@@ -547,10 +556,17 @@ bp_status bp__explain_whole(bp_explanation **explanation, const bp__whole *whole
 int bp__explanations_alive(void);
 
 /* ---- Logging (trace.c): BACKPLANE_VERBOSE lines and BACKPLANE_TRACE events ---- */
-bool bp__trace_wanted(void); /* reads the calling thread's settings */
 void bp__trace_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t end_ns, bp_status status);
+/* The same for a part of a composed plan, whose own call follows. */
+void bp__trace_part(const bp_plan *part, int64_t start_ns, int64_t end_ns, bp_status status);
 void bp__trace_plan(const bp__choice *choice, const bp_problem *problem); /* for verbose 2 */
 void bp__trace_reset(void);
+
+/* ---- Records of calls (record.c) ---- */
+bool bp__records_run(void);
+int64_t bp__records_held(void); /* records that the program owns */
+void bp__records_add(const bp_plan *plan, bool part, bool fresh, int64_t start_ns, int64_t end_ns, bp_status status);
+
 /* Writes all bytes, continuing after signals. Returns false if the system refuses. */
 bool bp__write_all(int fd, const char *text, size_t size);
 

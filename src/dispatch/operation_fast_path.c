@@ -164,6 +164,7 @@ bp_status bp__composed_run(bp__operation *o, bp_plan *plan, bool fresh, const bp
     BP__UNCANCELLED;
     static const bp_exec exec = {.struct_size = sizeof exec, .scalars = bp__plain_scalars};
     bp__count_run(plan);
+    bp__thread_observe();
     int64_t start = bp__thread.observed ? bp__now_ns() : 0;
     bp_status status = bp__plan_run(plan, operands, &exec);
     if (bp__thread.observed) {

@@ -25,7 +25,7 @@ static bp_status check_nothing_held(void) {
     int64_t explanations = bp__explanations_alive(), paths = bp__einsum_paths_alive();
     int64_t packed = bp__packed_held(), plans = bp__plans_held(); /* a packed operand holds a reference to its plan */
     int64_t devices = bp__devices_held(), graphs = bp__graphs_held();
-    int64_t backends = bp__graph_backends_held();
+    int64_t backends = bp__graph_backends_held(), records = bp__records_held();
     return explanations > 0 ? busy(explanations, "explanation", "free")
            : paths > 0      ? busy(paths, "contraction path", "release")
            : packed > 0     ? busy(packed, "packed operand", "release")
@@ -33,6 +33,7 @@ static bp_status check_nothing_held(void) {
            : plans > 0      ? busy(plans, "plan", "release")
            : devices > 0    ? busy(devices, "device object", "release")
            : backends > 0   ? busy(backends, "graph backend", "remove")
+           : records > 0    ? busy(records, "record", "release")
                             : BP_OK;
 }
 

@@ -14,6 +14,7 @@ static bool another_may_run(bp_status status) {
 
 static bp_status run_observed(bp__runner run, const void *call, const bp_plan *plan, bool fresh) {
     bp__memory kept;
+    bp__thread_observe();
     bool due = bp__count_run(plan), timed = due || bp__thread.observed;
     int64_t start = timed ? bp__now_ns() : 0;
     bp_status status = bp__needs_enter(plan, &kept);

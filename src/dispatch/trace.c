@@ -1,4 +1,5 @@
-/* trace.c - writes the lines of BACKPLANE_VERBOSE and the events of BACKPLANE_TRACE, one per call.
+/* trace.c - writes the lines of BACKPLANE_VERBOSE and the events of BACKPLANE_TRACE, one per call, and hands calls to
+ * records.
  *
  * The library writes nothing else. These two settings are the user's explicit request, for standard error and for the
  * named file. Each line is one write, so that lines of several threads do not mix. */
@@ -29,7 +30,7 @@ static struct {
 #define TRACE_END "\n]\n"
 
 bool bp__trace_wanted(void) {
-    return bp__setting_int(BP_SET_verbose) > 0 || *bp__setting_text(BP_SET_trace);
+    return bp__setting_int(BP_SET_verbose) > 0 || *bp__setting_text(BP_SET_trace) || bp__records_run();
 }
 
 /* A write error, such as a closed stderr or a full disk, never fails the computation. The caller decides whether to
@@ -147,8 +148,11 @@ static void add_event(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t
     bp__text_free(&text);
 }
 
-void bp__trace_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t end_ns, bp_status status) {
+static void trace_run(const bp_plan *plan, bool part, bool fresh, int64_t start_ns, int64_t end_ns, bp_status status) {
     BP__UNCANCELLED;
+    if (bp__records_run()) {
+        bp__records_add(plan, part, fresh, start_ns, end_ns, status);
+    }
     if (bp__setting_int(BP_SET_verbose) > 0) {
         char line[768];
         int n = bp__format(line, sizeof line, "backplane,%s,%s,%s,%s,%s,threads %d,plan %s,%s,%.3f us%s\n",
@@ -161,6 +165,14 @@ void bp__trace_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t e
     if (*bp__setting_text(BP_SET_trace)) {
         add_event(plan, fresh, start_ns, end_ns, status);
     }
+}
+
+void bp__trace_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t end_ns, bp_status status) {
+    trace_run(plan, false, fresh, start_ns, end_ns, status);
+}
+
+void bp__trace_part(const bp_plan *part, int64_t start_ns, int64_t end_ns, bp_status status) {
+    trace_run(part, true, false, start_ns, end_ns, status);
 }
 
 void bp__trace_plan(const bp__choice *choice, const bp_problem *problem) {
