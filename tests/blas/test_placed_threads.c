@@ -18,6 +18,8 @@
 
 #include <cmocka.h>
 
+#include "support/conditions.h"
+
 enum { NUMBER = 60, MOST_IDS = 1 << 16 };
 
 /* ---- Threads that wait ---- */
@@ -105,6 +107,7 @@ static void test_an_id_given_again_is_another_thread(void **state) {
     if (processors < 2) {
         skip();
     }
+    test_start_first_thread();
     bp__placement_origin(NUMBER, true);
     bp__workers *workers = bp__workers_expect(NUMBER, false);
     assert_non_null(workers);

@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "support/child.h"
+#include "support/conditions.h"
 #include "support/no_leak_check.h"
 #include "support/require.h"
 
@@ -111,6 +112,7 @@ static void in_child(int (*test)(void)) {
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
+        test_start_first_thread();
         _exit(test());
     }
     const int end = test_end_of_child(child, "a process with libraries");

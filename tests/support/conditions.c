@@ -1,6 +1,7 @@
 /* conditions.c - reads what ctest tells the test programs, see tests/CMakeLists.txt. */
 #include "support/conditions.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,4 +32,15 @@ bool test_child_may_start_threads(void) {
 
 bool test_may_fork_with_threads(void) {
     return test_child_may_start_threads() && !test_sanitized_by("address");
+}
+
+static void *nothing(void *unused) {
+    return unused;
+}
+
+void test_start_first_thread(void) {
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, nothing, NULL) == 0) {
+        pthread_join(thread, NULL);
+    }
 }

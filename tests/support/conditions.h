@@ -11,6 +11,10 @@ bool test_sanitized_by(const char *name); /* It has this one: "address" or "thre
 bool test_emulated(void);                 /* An emulator runs the program. */
 int test_cases(int usual, int divisor);   /* The number of cases, divided where a sanitizer or emulator slows them. */
 
+/* Starts a thread and waits for its end. ThreadSanitizer starts a thread of its own with the first one of a process,
+ * also of a child of fork; afterwards only those that the test expects start. */
+void test_start_first_thread(void);
+
 /* ThreadSanitizer and the emulator do not follow threads that a child of fork starts. */
 bool test_child_may_start_threads(void);
 

@@ -30,7 +30,7 @@ typedef struct CUfunc_st function;
 
 struct CUctx_st {
     int device, retained;
-    unsigned error; /* of a command: every later call has it */
+    atomic_uint error; /* of a command: every later call has it */
     stream *legacy;
 };
 
