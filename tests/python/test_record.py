@@ -3,12 +3,14 @@
 import doctest
 import html.parser
 import json
+import re
 import sys
 import threading
 import time
 
 import numpy as np
 import pytest
+from conftest import ROOT
 
 import backplane as bp
 from backplane import _record
@@ -51,6 +53,15 @@ class Cells(html.parser.HTMLParser):
 def test_example():
     test = doctest.DocTestFinder(recurse=False).find(bp.record, "record", globs={"np": np, "matmul": bp.matmul, "record": bp.record})[0]
     assert test.examples and doctest.DocTestRunner().run(test).failed == 0
+
+
+def test_example_of_the_guide(capsys):
+    text = (ROOT / "docs/how-to/record-calls.md").read_text()
+    code, = re.findall(r"^```python\n(.*?)^```", text, re.S | re.M)
+    exec(code, {})
+    shown, = re.findall(r"^```text\n(.*?)^```", text, re.S | re.M)
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[0].split() == shown.splitlines()[0].split() and printed[-1].startswith("21 calls, ")
 
 
 def test_rows_and_calls():
