@@ -31,7 +31,7 @@ BP__CUBLAS_NUMBERS(NUMBER)
 #if CUBLAS_VER_MAJOR * 1000 + CUBLAS_VER_MINOR >= 12009
 BP__CUBLAS_NEW_NUMBERS(NUMBER)
 #endif
-#define STATUS(name, number) _Static_assert(CUBLAS_STATUS_##name == number, "CUBLAS_STATUS_" #name);
+#define STATUS(name, number, means) _Static_assert(CUBLAS_STATUS_##name == number, "CUBLAS_STATUS_" #name);
 BP__CUBLAS_STATUSES(STATUS)
 _Static_assert(sizeof(cublasStatus_t) == 4 && sizeof(cublasOperation_t) == 4 && sizeof(cublasComputeType_t) == 4 &&
                    sizeof(cudaDataType) == 4 && sizeof(cublasMath_t) == 4 && sizeof(cublasGemmAlgo_t) == 4,

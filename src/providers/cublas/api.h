@@ -102,17 +102,19 @@ typedef struct {
 /* Constants that the headers have since CUDA 12.9. */
 #define BP__CUBLAS_NEW_NUMBERS(X) X(CUBLAS_COMPUTE_32F_EMULATED_16BFX9, 78)
 
-/* The statuses that we treat apart: X(name without "CUBLAS_STATUS_", number) */
+/* The statuses that we treat apart: X(name without "CUBLAS_STATUS_", number, what it means to us) */
 #define BP__CUBLAS_STATUSES(X)                                                                                         \
-    X(SUCCESS, 0) X(NOT_INITIALIZED, 1) X(ALLOC_FAILED, 3) X(INVALID_VALUE, 7) X(ARCH_MISMATCH, 8)                     \
-    X(MAPPING_ERROR, 11) X(EXECUTION_FAILED, 13) X(INTERNAL_ERROR, 14) X(NOT_SUPPORTED, 15) X(LICENSE_ERROR, 16)
+    X(SUCCESS, 0, BP_OK) X(NOT_INITIALIZED, 1, BP_E_DEVICE) X(ALLOC_FAILED, 3, BP_E_NO_MEMORY)                         \
+    X(INVALID_VALUE, 7, BP_E_DEVICE) X(ARCH_MISMATCH, 8, BP_E_UNSUPPORTED) X(MAPPING_ERROR, 11, BP_E_DEVICE)           \
+    X(EXECUTION_FAILED, 13, BP_E_DEVICE) X(INTERNAL_ERROR, 14, BP_E_DEVICE) X(NOT_SUPPORTED, 15, BP_E_UNSUPPORTED)     \
+    X(LICENSE_ERROR, 16, BP_E_DEVICE)
 /* clang-format on */
 
 enum {
 #define X(name, number) BP__##name = number,
     BP__CUBLAS_NUMBERS(X) BP__CUBLAS_NEW_NUMBERS(X)
 #undef X
-#define X(name, number) BP__CUBLAS_STATUS_##name = number,
+#define X(name, number, means) BP__CUBLAS_STATUS_##name = number,
         BP__CUBLAS_STATUSES(X)
 #undef X
 };
