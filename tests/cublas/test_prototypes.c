@@ -7,6 +7,7 @@
 #include <cublas_v2.h>
 #include <cuda.h>
 #define BP__CU_HEADER
+#define BP__CU_LIBRARY_HEADER
 #define BP__CUBLAS_HEADER
 #endif
 #endif
@@ -28,6 +29,7 @@ BP__CUBLAS_LT_FUNCTIONS(FUNCTION)
 BP__CUBLAS_FUNCTIONS(FUNCTION)
 #define NUMBER(name, number) _Static_assert((int)(name) == number, #name);
 BP__CUBLAS_NUMBERS(NUMBER)
+BP__CU_DATA_TYPES(NUMBER)
 #if CUBLAS_VER_MAJOR * 1000 + CUBLAS_VER_MINOR >= 12009
 BP__CUBLAS_NEW_NUMBERS(NUMBER)
 #endif

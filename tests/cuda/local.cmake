@@ -39,7 +39,7 @@ endforeach()
 set(checked ${CMAKE_CURRENT_BINARY_DIR}/gpu-check)
 file(MAKE_DIRECTORY ${checked})
 set(doubles ${CMAKE_CURRENT_BINARY_DIR}/cuda-doubles/good ${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/lt
-    ${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/classic)
+    ${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/classic ${CMAKE_CURRENT_BINARY_DIR}/cufft-doubles/good)
 list(JOIN doubles ":" doubles)
 set(with_double BACKPLANE_LIBRARY_PATH=${doubles} BACKPLANE_REGISTRY_SYSTEM=false BACKPLANE_REGISTRY_CACHE=off)
 add_project_test(cuda_gpu_check gpu_check --folder ${checked})
@@ -60,6 +60,14 @@ foreach(pair 1:products.values 3:products.values 5:products.values 6:products.na
     list(GET pair 1 part)
     string(APPEND faults
         "CUBLAS_DOUBLE=fault=${fault} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
+endforeach()
+foreach(pair 1:transforms.order 2:transforms.order 3:transforms.layouts 4:transforms.layouts 5:transforms.values
+        6:transforms.values 8:transforms.values)
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 fault)
+    list(GET pair 1 part)
+    string(APPEND faults
+        "CUFFT_DOUBLE=fault=${fault} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
 endforeach()
 add_project_test(cuda_gpu_check_faults sh -c "${faults}")
 set_property(TEST cuda_gpu_check_faults APPEND PROPERTY ENVIRONMENT ${with_double})

@@ -4,16 +4,15 @@
 #ifndef BP_PROVIDERS_CUBLAS_API_H
 #define BP_PROVIDERS_CUBLAS_API_H
 
-#include "providers/cuda/api.h"
+#include "providers/cuda/data_types.h"
 
 #ifndef BP__CUBLAS_HEADER
 /* Enumerations have 32 bits; their types here are the ones that compilers choose for them. */
-typedef unsigned cublasStatus_t, cublasOperation_t, cublasComputeType_t, cudaDataType;
+typedef unsigned cublasStatus_t, cublasOperation_t, cublasComputeType_t;
 typedef unsigned cublasLtMatmulDescAttributes_t, cublasLtMatrixLayoutAttribute_t, cublasLtMatmulPreferenceAttributes_t;
 typedef unsigned cublasLtMatmulAlgoConfigAttributes_t, cublasLtMatmulAlgoCapAttributes_t;
 typedef unsigned cublasMath_t;
 typedef int cublasGemmAlgo_t;
-typedef struct CUstream_st *cudaStream_t;
 typedef struct cublasLtContext *cublasLtHandle_t;
 typedef struct cublasContext *cublasHandle_t;
 
@@ -79,8 +78,6 @@ typedef struct {
 
 /* X(NVIDIA's name, number) */
 #define BP__CUBLAS_NUMBERS(X)                                                                                          \
-    X(CUDA_R_32F, 0) X(CUDA_R_64F, 1) X(CUDA_R_16F, 2) X(CUDA_R_8I, 3) X(CUDA_C_32F, 4) X(CUDA_C_64F, 5)               \
-    X(CUDA_R_32I, 10) X(CUDA_R_16BF, 14)                                                                               \
     X(CUBLAS_OP_N, 0) X(CUBLAS_OP_T, 1) X(CUBLAS_OP_C, 2)                                                              \
     X(CUBLAS_COMPUTE_16F, 64) X(CUBLAS_COMPUTE_32F, 68) X(CUBLAS_COMPUTE_64F, 70) X(CUBLAS_COMPUTE_32I, 72)            \
     X(CUBLAS_COMPUTE_32F_FAST_TF32, 77)                                                                                \

@@ -1,0 +1,48 @@
+# The double of cuFFT, and one that lacks functions, each in a folder of its own. They use the double of CUDA's driver.
+set(cufft_doubles ${CMAKE_CURRENT_BINARY_DIR}/cufft-doubles)
+function(add_cufft_double name folder soname)
+    add_library(cufft_double_${name} MODULE ${ARGN})
+    target_include_directories(cufft_double_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
+        ${CMAKE_SOURCE_DIR}/tests)
+    target_link_libraries(cufft_double_${name} PRIVATE backplane_flags dl m pthread)
+    set_target_properties(cufft_double_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${soname} SUFFIX ""
+        LIBRARY_OUTPUT_DIRECTORY ${cufft_doubles}/${folder})
+    target_link_options(cufft_double_${name} PRIVATE -Wl,-soname,${soname})
+    programs_of(cufft targets)
+    foreach(target ${targets})
+        add_dependencies(${target} cufft_double_${name})
+    endforeach()
+endfunction()
+add_cufft_double(good good libcufft.so.12 ${CMAKE_CURRENT_LIST_DIR}/../cuda/libraries/driver.c
+    ${CMAKE_CURRENT_LIST_DIR}/doubles/cufft.c ${CMAKE_CURRENT_LIST_DIR}/doubles/transform.c)
+add_cufft_double(short short libcufft.so.12 ${CMAKE_CURRENT_LIST_DIR}/doubles/short.c)
+
+share_support(cufft support_cuda)
+programs_of(cufft targets)
+foreach(target ${targets})
+    add_dependencies(${target} cuda_double_good)
+endforeach()
+
+# A cuFFT that does nothing, for use with the driver that does nothing (tests/cublas).
+add_cufft_double(null null libcufft.so.12 ${CMAKE_CURRENT_LIST_DIR}/null/cufft.c ${CMAKE_CURRENT_LIST_DIR}/null/plan.c)
+add_project_test(cufft_null_costs sh -c
+    "$<TARGET_FILE:gpu_check> --part costs.transforms --folder ${cufft_doubles}/null | grep 'a transform of 64'")
+set_property(TEST cufft_null_costs APPEND PROPERTY ENVIRONMENT
+    BACKPLANE_LIBRARY_PATH=${cufft_doubles}/null:${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/null BACKPLANE_REGISTRY_SYSTEM=false
+    BACKPLANE_REGISTRY_CACHE=off)
+
+# The headers of CUDA's toolkit or of its wheels, for the comparison with our prototypes.
+file(GLOB cufft_wheels ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/include)
+find_path(CUFFT_HEADERS cufftXt.h PATHS /usr/local/cuda/include ${cufft_wheels})
+if(CUFFT_HEADERS AND TARGET test_cufft_prototypes)
+    target_include_directories(test_cufft_prototypes SYSTEM PRIVATE ${CUFFT_HEADERS})
+endif()
+
+# Each rule of the library that a test relies on: the test fails if the double breaks the rule.
+foreach(each transforms:embed transforms:stride transforms:batch transforms:direction transforms:scale plans:order plans:stream
+        plans:workspace)
+    string(REPLACE ":" ";" each ${each})
+    list(GET each 0 program)
+    list(GET each 1 fault)
+    add_project_test(cufft_fault_${fault} sh -c "! CUFFT_FAULT=${fault} $<TARGET_FILE:test_cufft_${program}>")
+endforeach()
