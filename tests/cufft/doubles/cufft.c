@@ -3,6 +3,7 @@
 #include "parts.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,7 @@ typedef struct plan {
     int automatic;    /* whether the library allocates its workspace */
     atomic_int users; /* calls that are in it at this moment */
     CUstream stream;
+    pthread_t streamer; /* the thread that has set it last */
     uint64_t area;
     cufft_told told;
 } plan;
@@ -206,7 +208,9 @@ cufftResult cufftSetStream(cufftHandle handle, cudaStream_t stream) {
         return BP__CUFFT_INVALID_PLAN;
     }
     own->stream = stream;
+    own->streamer = pthread_self();
     own->has_stream = true;
+    sched_yield(); /* another thread may set its own now, unless the user forbids it */
     return leave(own, BP__CUFFT_SUCCESS);
 }
 
@@ -261,8 +265,8 @@ cufftResult cufftXtExec(cufftHandle handle, void *from, void *to, int direction)
     if (cufft_double.refuse_calls) {
         return leave(own, (cufftResult)cufft_double.refuse_calls);
     }
-    if (!own->has_stream) {
-        double_violate("a plan has no stream");
+    if (!own->has_stream || !pthread_equal(own->streamer, pthread_self())) {
+        double_violate(own->has_stream ? "another thread has set the stream" : "a plan has no stream");
     }
     own->told.from = (uint64_t)(uintptr_t)from;
     own->told.to = (uint64_t)(uintptr_t)to;
