@@ -25,6 +25,7 @@ void get(const on_device *from) {
     const int64_t bytes = (int64_t)to->bytes;
     bp_view view;
     DLTensor source = from->block->dl_tensor;
+    test_array_open(to);
     assert_ok(bp_view_init(&view, to->block, BP_U8, 1, &bytes, NULL));
     source.shape = view.tensor.shape;
     source.strides = view.tensor.strides;

@@ -100,6 +100,32 @@ static void operands_are_not_copied(void **state) {
     }
 }
 
+/* Kernels of ours that a transform takes: to copy, and to scale where nothing is copied. */
+static void kernels_are_few(void **state) {
+    static const struct {
+        bp_fft_transform transform;
+        bp_dtype dtype;
+        bp_fft_norm norm;
+        int kernels;
+    } cases[] = {{BP_FFT, BP_C64, BP_FFT_BACKWARD, 0},  {BP_IFFT, BP_C64, BP_FFT_BACKWARD, 1},
+                 {BP_RFFT, BP_F64, BP_FFT_BACKWARD, 0}, {BP_RFFT, BP_F64, BP_FFT_ORTHO, 1},
+                 {BP_IRFFT, BP_C64, BP_FFT_FORWARD, 1}, {BP_IRFFT, BP_C64, BP_FFT_BACKWARD, 1},
+                 {BP_HFFT, BP_C128, BP_FFT_FORWARD, 1}, {BP_IHFFT, BP_F32, BP_FFT_BACKWARD, 1},
+                 {BP_FFT, BP_F32, BP_FFT_ORTHO, 2}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fft_case c = last_dims(1);
+        char text[32];
+        snprintf(text, sizeof text, "kernels %d", (int)i);
+        c.call.norm = cases[i].norm;
+        make_fft(&c, cases[i].transform, cases[i].dtype, 2, I64(3, 7), TEST_COMPACT, TEST_COMPACT);
+        const int before = the_double()->kernels;
+        check_fft(&c, text);
+        assert_int_equal(the_double()->kernels, before + cases[i].kernels);
+        free_fft(&c);
+    }
+}
+
 /* What a plan does in addition to the library's calls is in its explanation. */
 static void explanations(void **state) {
     (void)state;
@@ -331,6 +357,7 @@ static void threads_share_a_plan(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(operands_are_not_copied, begin_cufft, end_cufft),
+        cmocka_unit_test_setup_teardown(kernels_are_few, begin_cufft, end_cufft),
         cmocka_unit_test_setup_teardown(explanations, begin_cufft, end_cufft),
         cmocka_unit_test_setup_teardown(what_is_refused, begin_cufft, end_cufft),
         cmocka_unit_test_setup_teardown(workspaces_of_the_caller, begin_cufft, end_cufft),

@@ -269,8 +269,8 @@ static outcome transforms(void) {
     NEEDS(least_time(transform_by_library, &l, l.queue, &library));
     NEEDS(least_time(run_transform_plan, &l, l.queue, &held));
     NEEDS(least_time(transform_once, &l, l.queue, &once));
-    note("a transform of 64 c64, enqueued: cufftXtExec %.0f ns, bp_execute %.0f ns, bp_fft_run %.0f ns", library,
-         held, once);
+    note("a transform of 64 c64, enqueued: cufftXtExec %.0f ns, bp_execute %.0f ns, bp_fft_run %.0f ns", library, held,
+         once);
     bp_plan_release(l.plan);
     LIBRARY(bp_queue_use(transform_place, NULL));
     bp_queue_release(l.queue);

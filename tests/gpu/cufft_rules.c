@@ -2,6 +2,9 @@
  * the order of streams, graphs, workspaces and addresses. The double in tests/cufft/doubles keeps the same rules. */
 #include "transforms.h"
 
+#include <math.h>
+#include <string.h>
+
 static const bp_dtype types[] = {BP_F32, BP_F64, BP_C64, BP_C128};
 
 static bool takes(int kind, bp_dtype dtype) {
@@ -80,6 +83,23 @@ static outcome addresses_are_right(void) {
     return check(BP_FFT, BP_FFT_BACKWARD, BP_C128, 1, 2, (const int64_t[]){3, 7}, NULL, 8);
 }
 
+/* Imaginary parts of elements that are their own mirror image are not read, also if they are NaN. */
+static outcome imaginary_parts_are_ignored(void) {
+    transform t;
+    const bp_fft_call call = {.struct_size = sizeof call, .transform = BP_IRFFT, .axis_count = 1};
+    NEEDS(open_transforms());
+    NEEDS(new_transform(&t, &call, BP_C64, 1, (const int64_t[]){9}, NULL, 0));
+    LIBRARY(bp_fft_run(NULL, &call, &t.in.device, &t.out.device));
+    NEEDS(expect_transform(&t));
+    float *parts = (float *)(void *)t.in.bytes;
+    parts[1] = parts[17] = NAN;
+    NEEDS(send_transform(&t, NULL));
+    LIBRARY(bp_fft_run(NULL, &call, &t.in.device, &t.out.device));
+    NEEDS(expect_transform(&t));
+    free_transform(&t);
+    return PASSED;
+}
+
 /* ---- Streams ---- */
 
 /* A plan that is held, and its queue. It has run once, because loading kernels may wait for the device. */
@@ -121,6 +141,24 @@ static outcome transforms_keep_the_order(void) {
     open_gate(own);
     LIBRARY(bp_queue_wait(h.queue));
     NEEDS(expect_transform(&h.t));
+    release(&h);
+    return PASSED;
+}
+
+static outcome bits_are_the_same(void) {
+    static uint8_t first[TRANSFORM_BYTES];
+    held h;
+    NEEDS(open_transforms());
+    NEEDS(hold(&h));
+    for (int round = 0; round < 20; round++) {
+        LIBRARY(bp_execute(h.plan, h.operands, &h.exec));
+        LIBRARY(bp_queue_wait(h.queue));
+        NEEDS(expect_transform(&h.t));
+        if (round == 0) {
+            memcpy(first, h.t.out.bytes, TRANSFORM_BYTES);
+        }
+        HOLDS(memcmp(first, h.t.out.bytes, TRANSFORM_BYTES) == 0);
+    }
     release(&h);
     return PASSED;
 }
@@ -179,6 +217,8 @@ const rule cufft_rules[] = {
     {"transforms.layouts", "Strides, distances and embedded sizes mean what the provider tells.", layouts_are_right},
     {"transforms.lengths", "A dimension may have one element.", lengths_of_one},
     {"transforms.addresses", "Operands that are aligned to parts of complex elements are copied.", addresses_are_right},
+    {"transforms.imaginary", "Imaginary parts that symmetry makes 0 are ignored.", imaginary_parts_are_ignored},
+    {"transforms.bits", "Runs of a plan have the same bits.", bits_are_the_same},
     {"transforms.order", "Transforms run in the order of their stream.", transforms_keep_the_order},
     {"transforms.graphs", "Transforms are captured into graphs, which run after the plan was released.",
      transforms_are_captured},

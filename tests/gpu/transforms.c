@@ -73,6 +73,10 @@ outcome write_transform(transform *t, bp_queue *queue) {
         const float single = (float)value;
         memcpy(t->in.bytes + i * (wide ? 8 : 4), wide ? (const void *)&value : &single, wide ? 8 : 4);
     }
+    return send_transform(t, queue);
+}
+
+outcome send_transform(transform *t, bp_queue *queue) {
     DLTensor expected = t->out.host.tensor;
     expected.data = t->expected;
     LIBRARY(bp_fft_run(NULL, &t->call, &t->in.host.tensor, &expected));

@@ -35,6 +35,8 @@ outcome new_transform(transform *t, const bp_fft_call *call, bp_dtype dtype, int
                       const int64_t *strides, size_t past);
 /* Makes other input, and writes it on a queue. Computes the result on the host. */
 outcome write_transform(transform *t, bp_queue *queue);
+/* Does so with the input that `in.bytes` have. */
+outcome send_transform(transform *t, bp_queue *queue);
 /* Compares the result with the host's, and the input with what was written. */
 outcome expect_transform(transform *t);
 void free_transform(transform *t);

@@ -316,8 +316,8 @@ static bool fill_walk(dims *d, const int64_t *item, bp__cufft_walk *w) {
     return d->ndim <= BP__CUFFT_WALK_NDIM;
 }
 
-/* From the input to the source. */
-static bool walk_before(const shape *s, bp__cufft_route *route) {
+/* From the input to the source, with a factor. */
+static bool walk_before(const shape *s, double scale, bp__cufft_route *route) {
     const int64_t item[] = {s->item[BP__CUFFT_SOURCE], s->item[BP__CUFFT_SOURCE]};
     dims d = {.ndim = 0};
     for (int i = 0; i < s->ndim; i++) {
@@ -326,8 +326,8 @@ static bool walk_before(const shape *s, bp__cufft_route *route) {
     }
     const bool fits = fill_walk(&d, item, &route->before);
     route->before.count = has_input(s->fft) ? route->before.count : 0;
-    bp__cufft_walk_factors(&route->before, route->element[BP__CUFFT_SOURCE], 1,
-                           s->fft->kind == BP_FFT_C2R && s->fft->conjugate ? -1 : 1);
+    bp__cufft_walk_factors(&route->before, route->element[BP__CUFFT_SOURCE], scale,
+                           s->fft->kind == BP_FFT_C2R && s->fft->conjugate ? -scale : scale);
     return fits;
 }
 
@@ -360,18 +360,21 @@ static bool walk_mirrored(const shape *s, bp__cufft_route *route) {
     return fits;
 }
 
+/* A copy of the input scales if the target would be walked through for this alone. */
 static bool make_walks(const shape *s, bp__cufft_route *route) {
     const bp_fft_problem *f = s->fft;
+    const bool first = route->buffered[BP__CUFFT_SOURCE] && !route->buffered[BP__CUFFT_TARGET];
+    const double before = first ? f->scale : 1, after = first ? 1 : f->scale;
     const bp__cufft_element element = route->element[BP__CUFFT_TARGET];
     const double sign = f->kind == BP_FFT_R2C && f->conjugate ? -1 : 1;
     route->zeroed = f->zero_padded;
-    route->changed = f->scale != 1 || sign < 0 || s->ndim == s->batch_ndim;
+    route->changed = after != 1 || sign < 0 || s->ndim == s->batch_ndim;
     route->after_count = f->full_spectrum ? 2 : 1;
-    bool fits = walk_before(s, route) && walk_after(s, route);
-    bp__cufft_walk_factors(&route->after[0], element, f->scale, sign * f->scale);
+    bool fits = walk_before(s, before, route) && walk_after(s, route);
+    bp__cufft_walk_factors(&route->after[0], element, after, sign * after);
     if (fits && f->full_spectrum) {
         fits = walk_mirrored(s, route);
-        bp__cufft_walk_factors(&route->after[1], element, f->scale, -sign * f->scale);
+        bp__cufft_walk_factors(&route->after[1], element, after, -sign * after);
     }
     return fits;
 }
