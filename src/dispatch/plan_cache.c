@@ -1,9 +1,9 @@
-/* plan_cache.c - the process-wide plan caches: of the host and of each CUDA device one for Fourier transforms and one for
- * all other operations, and one of each other device.
+/* plan_cache.c - the process-wide plan caches: of the host and of each CUDA device one for Fourier transforms and one
+ * for all other operations, and one of each other device.
  *
- * Each is a hash table with a list in order of last use, limited by a setting. A call that misses its thread cache looks
- * here. Plans are made outside the lock, because that may load a library. If two threads make the same plan at the same
- * time, the second plan is discarded. */
+ * Each is a hash table with a list in order of last use, limited by a setting. A call that misses its thread cache
+ * looks here. Plans are made outside the lock, because that may load a library. If two threads make the same plan at
+ * the same time, the second plan is discarded. */
 #include "dispatch/internal.h"
 #include "base/uncancelled.h"
 

@@ -60,7 +60,7 @@ static int open_library(void **state) {
     assert_int_equal(bp__cublas_open(bp__host(), &info, &opened), BP_OK);
     instance = opened;
 #define X(name, symbol, parameters)                                                                                    \
-    instance->lt.name = (cublasStatus_t(*) parameters)dlsym(handle, #symbol);                                           \
+    instance->lt.name = (cublasStatus_t(*) parameters)dlsym(handle, #symbol);                                          \
     assert_non_null(instance->lt.name);
     BP__CUBLAS_LT_FUNCTIONS(X)
 #undef X

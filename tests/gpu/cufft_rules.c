@@ -218,7 +218,7 @@ const rule cufft_rules[] = {
     {"transforms.lengths", "A dimension may have one element.", lengths_of_one},
     {"transforms.addresses", "Operands that are aligned to parts of complex elements are copied.", addresses_are_right},
     {"transforms.imaginary", "Imaginary parts that symmetry makes 0 are ignored.", imaginary_parts_are_ignored},
-    {"transforms.bits", "Runs of a plan have the same bits.", bits_are_the_same},
+    {"transforms.bits", "Runs of a plan are bitwise reproducible.", bits_are_the_same},
     {"transforms.order", "Transforms run in the order of their stream.", transforms_keep_the_order},
     {"transforms.graphs", "Transforms are captured into graphs, which run after the plan was released.",
      transforms_are_captured},

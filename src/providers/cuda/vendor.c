@@ -1,7 +1,6 @@
 /* vendor.c - implements vendor.h. */
 #include "providers/cuda/vendor.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,12 +52,6 @@ void bp__cu_vendor_close(void *opaque) {
 }
 
 /* ---- Refusals and failures ---- */
-
-bool bp__cu_vendor_refuse(bp_verdict *verdict, bp_reason reason, const char *text) {
-    verdict->reason = reason;
-    snprintf(verdict->text, sizeof verdict->text, "%s", text);
-    return false;
-}
 
 bool bp__cu_vendor_has_version(const bp__cu_vendor *instance, bp_verdict *verdict) {
     const bp__cu_vendor_kind *kind = instance->kind;

@@ -6,6 +6,8 @@
 
 #include "providers/cuda/runtime.h"
 
+#include <stdio.h>
+
 typedef struct bp__cu_vendor bp__cu_vendor;
 
 /* What an instance has for a device, until it closes. A provider's own struct begins with it. */
@@ -56,7 +58,11 @@ bp_status bp__cu_vendor_open(const bp__cu_vendor_kind *kind, size_t size, const 
 void bp__cu_vendor_close(void *instance);
 
 /* Refuse: return false, with a reason in *verdict. */
-bool bp__cu_vendor_refuse(bp_verdict *verdict, bp_reason reason, const char *text);
+static inline bool bp__cu_vendor_refuse(bp_verdict *verdict, bp_reason reason, const char *text) {
+    verdict->reason = reason;
+    snprintf(verdict->text, sizeof verdict->text, "%s", text);
+    return false;
+}
 bool bp__cu_vendor_has_version(const bp__cu_vendor *instance, bp_verdict *verdict);
 
 /* Sets *found to what the instance has for a device; loads the library and makes it if necessary. */

@@ -74,7 +74,7 @@ static bool make_route(const bp__cufft_instance *instance, const bp_problem *pro
         return false;
     }
     const char *why = bp__cufft_route_of(problem, route);
-    return !why || bp__cu_vendor_refuse(verdict, BP_REASON_LAYOUT, why);
+    return why ? bp__cu_vendor_refuse(verdict, BP_REASON_LAYOUT, why) : true;
 }
 
 void bp__cufft_accept(void *opaque, const bp_problem *problem, bp_offers *offers) {

@@ -46,9 +46,7 @@ static void add_dim(shape *s, int64_t n, int64_t source, int64_t target, int64_t
 /* Dimensions of one element are left out, except that the last one of real data stays: it makes them complex. */
 static void read_shape(const bp_problem *problem, shape *s) {
     const bp_fft_problem *f = &problem->of.fft;
-    s->fft = f;
-    s->complex = problem->dtype == BP_C64 ? 8 : 16;
-    s->ndim = 0;
+    *s = (shape){.fft = f, .complex = problem->dtype == BP_C64 ? 8 : 16};
     for (int b = 0; b < f->batch_ndim; b++) {
         const int64_t size = f->batch_shape[b];
         add_dim(s, size, size, size, size, f->batch_in[b], f->batch_out[b]);
