@@ -219,27 +219,29 @@ static void destroy(bp_prepared *self) {
     p->base.instance->vendor.host->release(p);
 }
 
-/* Makes a plan without an algorithm. */
-static bp_status new_plan(bp__cublas_instance *instance, bp__cublas_device *on, const bp__cublas_offer *offer,
-                          lt_plan **made) {
+/* Returns a plan without an algorithm; NULL with *status. */
+static lt_plan *new_plan(bp__cublas_instance *instance, bp__cublas_device *on, const bp__cublas_offer *offer,
+                         bp_status *status) {
     lt_plan *fresh = bp__cu_vendor_plan(&instance->vendor, sizeof *fresh);
     if (!fresh) {
-        return BP_E_NO_MEMORY;
+        *status = BP_E_NO_MEMORY;
+        return NULL;
     }
     pthread_mutex_init(&fresh->mutex, NULL);
     bp__cublas_plan_begin(&fresh->base, instance, on, offer);
     fresh->base.prepared.enqueue = enqueue;
     fresh->base.prepared.destroy = destroy;
     fresh->base.prepared.workspace_alignment = WORKSPACE_ALIGNMENT;
-    cublasStatus_t status = describe(fresh);
-    status = status ? status : instance->lt.PreferenceCreate(&fresh->preference);
-    status = status ? status : prefer(fresh, offer->numerics.workspace);
-    if (status != BP__CUBLAS_STATUS_SUCCESS) {
+    cublasStatus_t made = describe(fresh);
+    made = made ? made : instance->lt.PreferenceCreate(&fresh->preference);
+    made = made ? made : prefer(fresh, offer->numerics.workspace);
+    if (made != BP__CUBLAS_STATUS_SUCCESS) {
         destroy(&fresh->base.prepared);
-        return bp__cu_vendor_fail(&instance->vendor, on->part.device, status, "the descriptors of a product");
+        *status = bp__cu_vendor_fail(&instance->vendor, on->part.device, made, "the descriptors of a product");
+        return NULL;
     }
-    *made = fresh;
-    return BP_OK;
+    *status = BP_OK;
+    return fresh;
 }
 
 /* Calls the heuristic with the device's context as the current one. */
@@ -255,10 +257,10 @@ static bp_status find_usual(lt_plan *p, size_t *workspace) {
 
 bp_status bp__cublas_plan_lt(bp__cublas_instance *instance, bp__cublas_device *on, const bp__cublas_offer *offer,
                              bp_prepared **prepared) {
-    lt_plan *p;
+    bp_status status;
     size_t workspace = offer->numerics.workspace;
-    bp_status status = new_plan(instance, on, offer, &p);
-    if (status != BP_OK) {
+    lt_plan *p = new_plan(instance, on, offer, &status);
+    if (!p) {
         return status;
     }
     status = find_usual(p, &workspace);
@@ -296,9 +298,10 @@ void bp__cublas_list_lt(bp__cublas_instance *instance, bp__cublas_device *on, co
                                                   "heuristic4", "heuristic5", "heuristic6", "heuristic7"};
     cublasLtMatmulHeuristicResult_t results[MOST_RANKS];
     bp__cu_scope scope;
-    lt_plan *p;
+    bp_status status;
     int found = 0;
-    if (new_plan(instance, on, offer, &p) != BP_OK) {
+    lt_plan *p = new_plan(instance, on, offer, &status);
+    if (!p) {
         return;
     }
     if (bp__cu_enter(on->part.device, true, &scope) == BP__CU_SUCCESS &&
