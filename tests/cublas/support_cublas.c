@@ -68,13 +68,7 @@ static int planted_fault(void) {
         [CUBLAS_FAULT_WORKSPACE] = "workspace",
         [CUBLAS_FAULT_ALIGNMENT] = "alignment",
     };
-    const char *wanted = getenv("CUBLAS_FAULT");
-    for (int i = 0; wanted && i < CUBLAS_FAULT_MOST; i++) {
-        if (strcmp(names[i], wanted) == 0) {
-            return i;
-        }
-    }
-    return CUBLAS_FAULT_NONE;
+    return number_of_fault("CUBLAS_FAULT", names, CUBLAS_FAULT_MOST);
 }
 
 static void begin_library(cublas_controls *d) {

@@ -1,21 +1,8 @@
 # The double of cuFFT, and one that lacks functions, each in a folder of its own. They use the double of CUDA's driver.
 set(cufft_doubles ${CMAKE_CURRENT_BINARY_DIR}/cufft-doubles)
-function(add_cufft_double name folder soname)
-    add_library(cufft_double_${name} MODULE ${ARGN})
-    target_include_directories(cufft_double_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
-        ${CMAKE_SOURCE_DIR}/tests)
-    target_link_libraries(cufft_double_${name} PRIVATE backplane_flags dl m pthread)
-    set_target_properties(cufft_double_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${soname} SUFFIX ""
-        LIBRARY_OUTPUT_DIRECTORY ${cufft_doubles}/${folder})
-    target_link_options(cufft_double_${name} PRIVATE -Wl,-soname,${soname})
-    programs_of(cufft targets)
-    foreach(target ${targets})
-        add_dependencies(${target} cufft_double_${name})
-    endforeach()
-endfunction()
-add_cufft_double(good good libcufft.so.12 ${CMAKE_CURRENT_LIST_DIR}/../cuda/libraries/driver.c
+add_vendor_double(cufft good good libcufft.so.12 ${CMAKE_CURRENT_LIST_DIR}/../cuda/libraries/driver.c
     ${CMAKE_CURRENT_LIST_DIR}/doubles/cufft.c ${CMAKE_CURRENT_LIST_DIR}/doubles/transform.c)
-add_cufft_double(short short libcufft.so.12 ${CMAKE_CURRENT_LIST_DIR}/doubles/short.c)
+add_vendor_double(cufft short short libcufft.so.12 ${CMAKE_CURRENT_LIST_DIR}/doubles/short.c)
 
 share_support(cufft support_cuda)
 programs_of(cufft targets)
@@ -24,7 +11,7 @@ foreach(target ${targets})
 endforeach()
 
 # A cuFFT that does nothing, for use with the driver that does nothing (tests/cublas).
-add_cufft_double(null null libcufft.so.12 ${CMAKE_CURRENT_LIST_DIR}/null/cufft.c ${CMAKE_CURRENT_LIST_DIR}/null/plan.c)
+add_vendor_double(cufft null null libcufft.so.12 ${CMAKE_CURRENT_LIST_DIR}/null/cufft.c ${CMAKE_CURRENT_LIST_DIR}/null/plan.c)
 add_project_test(cufft_null_costs sh -c
     "$<TARGET_FILE:gpu_check> --part costs.transforms --folder ${cufft_doubles}/null | grep 'a transform of 64'")
 set_property(TEST cufft_null_costs APPEND PROPERTY ENVIRONMENT

@@ -50,13 +50,7 @@ static int planted_fault(void) {
         [CUFFT_FAULT_WORKSPACE] = "workspace",
         [CUFFT_FAULT_SCALE] = "scale",
     };
-    const char *wanted = getenv("CUFFT_FAULT");
-    for (int i = 0; wanted && i < CUFFT_FAULT_MOST; i++) {
-        if (strcmp(names[i], wanted) == 0) {
-            return i;
-        }
-    }
-    return CUFFT_FAULT_NONE;
+    return number_of_fault("CUFFT_FAULT", names, CUFFT_FAULT_MOST);
 }
 
 int begin_cufft(void **state) {
