@@ -129,8 +129,8 @@ BP_API bp_status bp_plan_cache_clear(void);
 BP_API int bp_plan_cache_at(bp_plan **plan, int index);
 
 /* Each device has a plan cache of its own, limited by plan_cache.max_size unless a limit is set for the device (-1: the
- * setting again). Errors: BP_E_ARGUMENT (the host, NULL, a negative limit), BP_E_NOT_FOUND (no such device),
- * BP_E_NO_MEMORY. */
+ * setting again). Transforms on CUDA devices have another one, see fft.h. Errors: BP_E_ARGUMENT (the host, NULL, a
+ * negative limit), BP_E_NOT_FOUND (no such device), BP_E_NO_MEMORY. */
 BP_API bp_status bp_device_plan_cache_stats(int32_t place, bp_plan_cache_info *info);
 BP_API bp_status bp_device_plan_cache_clear(int32_t place);
 BP_API bp_status bp_device_set_plan_cache_max_size(int32_t place, int64_t plans);

@@ -17,7 +17,8 @@
  * ihfft as inverse, as in PyTorch. irfft and hfft ignore the imaginary part of elements that are their own mirror image
  * (the first; the middle one if n is even).
  *
- * All functions are thread-safe. Plans are kept in the transform plan cache (bp_fft_plan_cache_stats).
+ * All functions are thread-safe. Plans are kept in the transform plan cache (bp_fft_plan_cache_stats, and on CUDA
+ * devices bp_device_fft_plan_cache_stats).
  *
  * Errors of all functions: BP_E_ARGUMENT (NULL, an axis given twice or out of range, n < 1, unknown norm),
  * BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type; more than
@@ -134,6 +135,13 @@ BP_API bp_status bp_ifftshift(const DLTensor *input, int axis_count, const int *
 BP_API bp_status bp_fft_plan_cache_stats(bp_plan_cache_info *info);
 BP_API bp_status bp_fft_plan_cache_clear(void);
 BP_API int bp_fft_plan_cache_at(bp_plan **plan, int index);
+
+/* As bp_device_plan_cache_stats() and its companions, for the plan cache of transforms that each CUDA device has
+ * (setting cuda.cufft_plan_cache.max_size). On other devices they are those functions: transforms have no cache of
+ * their own. */
+BP_API bp_status bp_device_fft_plan_cache_stats(int32_t place, bp_plan_cache_info *info);
+BP_API bp_status bp_device_fft_plan_cache_clear(int32_t place);
+BP_API bp_status bp_device_set_fft_plan_cache_max_size(int32_t place, int64_t plans);
 
 #ifdef __cplusplus
 }

@@ -310,7 +310,7 @@ class _PlanCache(_plan_cache.PlanCache):
         object.__setattr__(self, "_device", name)
 
     def _count(self) -> int:
-        return _core.device_plans(self._device)
+        return _core.device_plans(self._device)[0]
 
     def clear(self) -> None:
         """Removes all plans."""

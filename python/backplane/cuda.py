@@ -1,4 +1,4 @@
-"""The functions of torch.cuda that programs call before they use a GPU. Products and linear layers run on CUDA."""
+"""The functions of torch.cuda that programs call before they use a GPU. Products, linear layers and transforms run on CUDA."""
 
 from __future__ import annotations
 

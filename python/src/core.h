@@ -499,6 +499,7 @@ PyObject *core_devices(PyObject *module, PyObject *unused);
 PyObject *core_device_control(PyObject *module, PyObject *arguments);
 PyObject *core_device_memory(PyObject *module, PyObject *id);
 PyObject *core_device_plans(PyObject *module, PyObject *id);
+PyObject *core_device_fft_plans(PyObject *module, PyObject *id);
 PyObject *core_empty(PyObject *module, PyObject *arguments);
 PyObject *core_transfer(PyObject *module, PyObject *arguments);
 PyObject *core_from_dlpack(PyObject *module, PyObject *array);

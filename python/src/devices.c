@@ -121,6 +121,10 @@ PyObject *core_device_control(PyObject *module, PyObject *arguments) {
         status = place == 0 ? BP_OK : bp_device_trim(place, number);
     } else if (strcmp(what, "limit") == 0) {
         status = bp_device_set_memory_limit(place, number);
+    } else if (strcmp(what, "fft_plans") == 0) {
+        status = bp_device_fft_plan_cache_clear(place);
+    } else if (strcmp(what, "most_fft_plans") == 0) { /* -1: as the setting says */
+        status = bp_device_set_fft_plan_cache_max_size(place, (int64_t)number);
     } else {
         status = bp_device_plan_cache_clear(place);
     }
@@ -150,7 +154,8 @@ PyObject *core_device_memory(PyObject *module, PyObject *id) {
                                (unsigned long long)m.reuses, "failures", (unsigned long long)m.failures);
 }
 
-PyObject *core_device_plans(PyObject *module, PyObject *id) {
+/* Returns the size of a plan cache of a device, and its limit. */
+static PyObject *plans_of(PyObject *module, PyObject *id, bp_status (*stats)(int32_t, bp_plan_cache_info *)) {
     core_state *state = core_state_of(module);
     PyObject *bytes = core_bytes(state, id, "device");
     int32_t place;
@@ -160,8 +165,17 @@ PyObject *core_device_plans(PyObject *module, PyObject *id) {
     if (!found) {
         return NULL;
     }
-    const bp_status status = bp_device_plan_cache_stats(place, &info);
-    return status != BP_OK ? core_fail(state, status, NULL) : PyLong_FromLongLong((long long)info.size);
+    const bp_status status = stats(place, &info);
+    return status != BP_OK ? core_fail(state, status, NULL)
+                           : Py_BuildValue("(LL)", (long long)info.size, (long long)info.max_size);
+}
+
+PyObject *core_device_plans(PyObject *module, PyObject *id) {
+    return plans_of(module, id, bp_device_plan_cache_stats);
+}
+
+PyObject *core_device_fft_plans(PyObject *module, PyObject *id) {
+    return plans_of(module, id, bp_device_fft_plan_cache_stats);
 }
 
 /* ---- Tensors ---- */

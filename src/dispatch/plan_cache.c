@@ -1,14 +1,15 @@
-/* plan_cache.c - the process-wide plan caches: of the host one for Fourier transforms and one for all other operations,
- * and one of each device.
+/* plan_cache.c - the process-wide plan caches: of the host and of each CUDA device one for Fourier transforms and one
+ * for all other operations, and one of each other device.
  *
- * Each is a hash table with a list in order of last use, limited by plan_cache.max_size or fft.plan_cache.max_size. A
- * call that misses its thread cache looks here. Plans are made outside the lock, because that may load a library. If
- * two threads make the same plan at the same time, the second plan is discarded. */
+ * Each is a hash table with a list in order of last use, limited by a setting. A call that misses its thread cache
+ * looks here. Plans are made outside the lock, because that may load a library. If two threads make the same plan at
+ * the same time, the second plan is discarded. */
 #include "dispatch/internal.h"
 #include "base/uncancelled.h"
 
 #include "backplane/fft.h"
 #include "registry/internal.h"
+#include "tensor/internal.h"
 
 #include <string.h>
 
@@ -30,6 +31,7 @@ typedef struct plan_cache {
     uint64_t hits, misses, evictions;
     uint64_t generation; /* plan epoch of the entries */
     int32_t place;
+    bp__cache_kind kind;
     atomic_llong own_limit;  /* of a device; -1: the limit in the setting */
     struct plan_cache *next; /* of another device */
 } plan_cache;
@@ -42,32 +44,39 @@ static plan_cache caches[BP__CACHES] = {
 /* Caches of devices. Only bp_reset() removes one, so that they are searched without the mutex. */
 static _Atomic(plan_cache *) of_devices;
 
-static plan_cache *find_of_device(int32_t place) {
+static plan_cache *find_of_device(bp__cache_kind kind, int32_t place) {
     plan_cache *cache = atomic_load_explicit(&of_devices, memory_order_acquire);
-    while (cache && cache->place != place) {
+    while (cache && (cache->place != place || cache->kind != kind)) {
         cache = cache->next;
+    }
+    return cache;
+}
+
+/* Under the mutex. NULL: there is no memory. */
+static plan_cache *new_of_device(bp__cache_kind kind, int32_t place) {
+    plan_cache *cache = bp__alloc_zero(1, sizeof *cache);
+    if (cache) {
+        cache->limit =
+            kind == BP__CACHE_TRANSFORMS ? BP_SET_cuda_cufft_plan_cache_max_size : BP_SET_plan_cache_max_size;
+        cache->place = place;
+        cache->kind = kind;
+        atomic_init(&cache->own_limit, -1);
+        cache->next = atomic_load_explicit(&of_devices, memory_order_relaxed);
+        atomic_store_explicit(&of_devices, cache, memory_order_release);
     }
     return cache;
 }
 
 /* Returns the cache of a device. Without memory for it, the host's cache. */
 static plan_cache *cache_of(bp__cache_kind kind, int32_t place) {
-    plan_cache *cache = place == 0 ? &caches[kind] : find_of_device(place);
+    const bp__cache_kind own = place == 0 || bp__place_is_cuda(place) ? kind : BP__CACHE_GENERAL;
+    plan_cache *cache = place == 0 ? &caches[kind] : find_of_device(own, place);
     if (cache) {
         return cache;
     }
     pthread_mutex_lock(&bp__cache_mutex);
-    cache = find_of_device(place);
-    if (!cache) {
-        cache = bp__alloc_zero(1, sizeof *cache);
-        if (cache) {
-            cache->limit = BP_SET_plan_cache_max_size;
-            cache->place = place;
-            atomic_init(&cache->own_limit, -1);
-            cache->next = atomic_load_explicit(&of_devices, memory_order_relaxed);
-            atomic_store_explicit(&of_devices, cache, memory_order_release);
-        }
-    }
+    cache = find_of_device(own, place);
+    cache = cache ? cache : new_of_device(own, place);
     pthread_mutex_unlock(&bp__cache_mutex);
     return cache ? cache : &caches[kind];
 }
@@ -381,42 +390,64 @@ int bp_fft_plan_cache_at(bp_plan **plan, int index) {
     return plan_at(&caches[BP__CACHE_TRANSFORMS], index, plan);
 }
 
-/* Sets *cache to the cache of a device that exists. */
-static bp_status named_cache(int32_t place, plan_cache **cache) {
+/* Sets *cache to a cache of a device that exists. */
+static bp_status named_cache(bp__cache_kind kind, int32_t place, plan_cache **cache) {
     bp_device_info info = {.struct_size = sizeof info};
     BP__TRY(bp_device_describe(place, &info));
     if (place == 0) {
         return bp__fail(BP_E_ARGUMENT, "the host has two plan caches: see bp_plan_cache_stats() and "
                                        "bp_fft_plan_cache_stats()");
     }
-    *cache = cache_of(BP__CACHE_GENERAL, place);
+    *cache = cache_of(kind, place);
     return (*cache)->place == place ? BP_OK : bp__fail_memory(sizeof **cache, "the plan cache of a device");
 }
 
-bp_status bp_device_plan_cache_stats(int32_t place, bp_plan_cache_info *info) {
+static bp_status stats_of_device(bp__cache_kind kind, int32_t place, bp_plan_cache_info *info) {
     plan_cache *cache = NULL;
-    BP__TRY(named_cache(place, &cache));
+    BP__TRY(named_cache(kind, place, &cache));
     return stats(cache, info);
 }
 
-bp_status bp_device_plan_cache_clear(int32_t place) {
+static bp_status clear_named(bp__cache_kind kind, int32_t place) {
     plan_cache *cache = NULL;
-    BP__TRY(named_cache(place, &cache));
+    BP__TRY(named_cache(kind, place, &cache));
     clear_of_device(cache);
     return BP_OK;
 }
 
-bp_status bp_device_set_plan_cache_max_size(int32_t place, int64_t plans) {
+static bp_status set_max_size(bp__cache_kind kind, const char *function, int32_t place, int64_t plans) {
     plan_cache *cache = NULL;
-    BP__TRY(named_cache(place, &cache));
+    BP__TRY(named_cache(kind, place, &cache));
     if (plans < -1) {
-        return bp__fail(BP_E_ARGUMENT,
-                        "bp_device_set_plan_cache_max_size: plans is %lld; it must be 0 or more, or -1 for the setting "
-                        "plan_cache.max_size",
-                        (long long)plans);
+        return bp__fail(BP_E_ARGUMENT, "%s: plans is %lld; it must be 0 or more, or -1 for the setting %s", function,
+                        (long long)plans, bp_setting_at((int)cache->limit)->name);
     }
     atomic_store(&cache->own_limit, plans);
     return BP_OK;
+}
+
+bp_status bp_device_plan_cache_stats(int32_t place, bp_plan_cache_info *info) {
+    return stats_of_device(BP__CACHE_GENERAL, place, info);
+}
+
+bp_status bp_device_plan_cache_clear(int32_t place) {
+    return clear_named(BP__CACHE_GENERAL, place);
+}
+
+bp_status bp_device_set_plan_cache_max_size(int32_t place, int64_t plans) {
+    return set_max_size(BP__CACHE_GENERAL, "bp_device_set_plan_cache_max_size", place, plans);
+}
+
+bp_status bp_device_fft_plan_cache_stats(int32_t place, bp_plan_cache_info *info) {
+    return stats_of_device(BP__CACHE_TRANSFORMS, place, info);
+}
+
+bp_status bp_device_fft_plan_cache_clear(int32_t place) {
+    return clear_named(BP__CACHE_TRANSFORMS, place);
+}
+
+bp_status bp_device_set_fft_plan_cache_max_size(int32_t place, int64_t plans) {
+    return set_max_size(BP__CACHE_TRANSFORMS, "bp_device_set_fft_plan_cache_max_size", place, plans);
 }
 
 void bp__cache_forget(const bp_plan *plan) {

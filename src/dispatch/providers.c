@@ -16,7 +16,7 @@ extern const bp_provider bp_provider_fftw;
 extern const bp_provider bp_provider_opencl, bp_provider_clblast;
 #endif
 #ifdef BP_BUILTIN_CUDA
-extern const bp_provider bp_provider_cublas;
+extern const bp_provider bp_provider_cublas, bp_provider_cufft;
 #endif
 
 const bp_provider *const bp__builtin_providers[] = {
@@ -37,6 +37,7 @@ const bp_provider *const bp__builtin_providers[] = {
 #endif
 #ifdef BP_BUILTIN_CUDA
     &bp_provider_cublas,
+    &bp_provider_cufft,
 #endif
     NULL,
 };

@@ -1,22 +1,9 @@
 # The doubles of cuBLASLt and cuBLAS, in a folder of their own, and each alone. They use the double of CUDA's driver.
 set(cublas_doubles ${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles)
-function(add_cublas_double name folder soname)
-    add_library(cublas_double_${name} MODULE ${ARGN})
-    target_include_directories(cublas_double_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
-        ${CMAKE_SOURCE_DIR}/tests)
-    target_link_libraries(cublas_double_${name} PRIVATE backplane_flags dl m pthread)
-    set_target_properties(cublas_double_${name} PROPERTIES PREFIX "" OUTPUT_NAME ${soname} SUFFIX ""
-        LIBRARY_OUTPUT_DIRECTORY ${cublas_doubles}/${folder})
-    target_link_options(cublas_double_${name} PRIVATE -Wl,-soname,${soname})
-    programs_of(cublas targets)
-    foreach(target ${targets})
-        add_dependencies(${target} cublas_double_${name})
-    endforeach()
-endfunction()
-set(shared_sources ${CMAKE_CURRENT_LIST_DIR}/doubles/driver.c ${CMAKE_CURRENT_LIST_DIR}/doubles/product.c)
-add_cublas_double(lt lt libcublasLt.so.13 ${shared_sources} ${CMAKE_CURRENT_LIST_DIR}/doubles/lt.c)
-add_cublas_double(classic classic libcublas.so.13 ${shared_sources} ${CMAKE_CURRENT_LIST_DIR}/doubles/classic.c)
-add_cublas_double(short short libcublasLt.so.13 ${CMAKE_CURRENT_LIST_DIR}/doubles/short.c)
+set(shared_sources ${CMAKE_CURRENT_LIST_DIR}/../cuda/libraries/driver.c ${CMAKE_CURRENT_LIST_DIR}/doubles/driver.c ${CMAKE_CURRENT_LIST_DIR}/doubles/product.c)
+add_vendor_double(cublas lt lt libcublasLt.so.13 ${shared_sources} ${CMAKE_CURRENT_LIST_DIR}/doubles/lt.c)
+add_vendor_double(cublas classic classic libcublas.so.13 ${shared_sources} ${CMAKE_CURRENT_LIST_DIR}/doubles/classic.c)
+add_vendor_double(cublas short short libcublasLt.so.13 ${CMAKE_CURRENT_LIST_DIR}/doubles/short.c)
 
 share_support(cublas support_cuda)
 programs_of(cublas targets)
@@ -26,8 +13,8 @@ endforeach()
 
 # A driver and a cuBLASLt that do nothing. With them gpu_check measures what starting a product costs on the host.
 set(null_sources ${CMAKE_CURRENT_LIST_DIR}/null)
-add_cublas_double(null_lt null libcublasLt.so.13 ${null_sources}/lt.c ${null_sources}/heuristic.c)
-add_cublas_double(null_driver null libcuda.so.1 ${null_sources}/defaults.c ${null_sources}/driver.c)
+add_vendor_double(cublas null_lt null libcublasLt.so.13 ${null_sources}/lt.c ${null_sources}/heuristic.c)
+add_vendor_double(cublas null_driver null libcuda.so.1 ${null_sources}/defaults.c ${null_sources}/driver.c)
 add_project_test(cublas_null_costs sh -c
     "$<TARGET_FILE:gpu_check> --part costs.products --folder ${cublas_doubles}/null | grep 'a product of f16'")
 set_property(TEST cublas_null_costs APPEND PROPERTY ENVIRONMENT BACKPLANE_LIBRARY_PATH=${cublas_doubles}/null

@@ -1,12 +1,10 @@
-/* support_cublas.h - starts the library with the doubles of cuBLASLt, cuBLAS and CUDA's driver, and puts arrays on the
- * double's device. */
+/* support_cublas.h - starts the library with the doubles of cuBLASLt, cuBLAS and CUDA's driver. */
 #ifndef BP_TESTS_CUBLAS_SUPPORT_H
 #define BP_TESTS_CUBLAS_SUPPORT_H
 
 #include "cublas/doubles/double.h"
-#include "cuda/support_cuda.h"
+#include "cuda/support_arrays.h"
 #include "providers/cublas/api.h"
-#include "support/arrays.h"
 #include "support/contains.h"
 #include "support/results.h"
 
@@ -24,19 +22,6 @@ int end_cublas(void **state);
 
 cublas_controls *the_lt(void);
 cublas_controls *the_classic(void);
-
-/* An array on a device, with all of its block. */
-typedef struct on_device {
-    const test_array *of;
-    DLManagedTensorVersioned *block;
-    DLTensor tensor;
-} on_device;
-
-/* Copies an array to a device, `past` bytes behind a multiple of 256. */
-void put(on_device *to, const test_array *from, int device, size_t past);
-/* Copies it back into the array, which is *of. */
-void get(const on_device *from);
-void drop(on_device *gone);
 
 /* A product of the library. Sizes, layouts and factors. */
 typedef struct gemm_case {

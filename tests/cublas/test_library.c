@@ -15,9 +15,9 @@
 #include <cmocka.h>
 #include <dlfcn.h>
 
-static bp__cublas_instance instance;
+static bp__cublas_instance *instance;
 static bp__cu_device device;
-static bp__cublas_device on = {.device = &device};
+static bp__cublas_device on = {.part = {.device = &device}};
 static const bp_library_info info = {.id = "cublaslt", .path = "", .soname = "libcublasLt.so.13", .version = "13.0.0"};
 static const bp_device_info gpu = {.capability = 900};
 
@@ -56,18 +56,19 @@ static int open_library(void **state) {
     bp__cu.EventCreate = create_event;
     bp__cu.EventQuery = query_event;
     pthread_mutex_init(&device.mutex, NULL);
-    instance = (bp__cublas_instance){.host = bp__host(), .library = &info, .is_lt = true, .version = 13000};
+    void *opened;
+    assert_int_equal(bp__cublas_open(bp__host(), &info, &opened), BP_OK);
+    instance = opened;
 #define X(name, symbol, parameters)                                                                                    \
-    instance.lt.name = (cublasStatus_t(*) parameters)dlsym(handle, #symbol);                                           \
-    assert_non_null(instance.lt.name);
+    instance->lt.name = (cublasStatus_t(*) parameters)dlsym(handle, #symbol);                                          \
+    assert_non_null(instance->lt.name);
     BP__CUBLAS_LT_FUNCTIONS(X)
 #undef X
-    instance.loaded = true;
     return 0;
 }
 
 static void need_library(void) {
-    if (!instance.loaded) {
+    if (!instance) {
         skip();
     }
 }
@@ -79,9 +80,9 @@ static void describe(const bp_problem *problem, const bp__cublas_product *produc
     bp__cublas_offer offer = {.rank = 0};
     bp_verdict verdict = BP_VERDICT_INIT;
     bp_prepared *prepared = NULL;
-    assert_true(bp__cublas_numerics_of(&instance, problem, &gpu, &offer.numerics, &verdict));
+    assert_true(bp__cublas_numerics_of(instance, problem, &gpu, &offer.numerics, &verdict));
     assert_null(bp__cublas_route_of(product, &offer.route));
-    assert_int_equal(bp__cublas_plan_lt(&instance, &on, &offer, &prepared), BP_E_DEVICE);
+    assert_int_equal(bp__cublas_plan_lt(instance, &on, &offer, &prepared), BP_E_DEVICE);
     if (!strstr(bp_last_error(), "cublasLtMatmulAlgoGetHeuristic: CUBLAS_STATUS_NOT_INITIALIZED (1)")) {
         fail_msg("%s, type %u: %s", bp_dtype_name((bp_dtype)problem->dtype), offer.numerics.compute, bp_last_error());
     }
@@ -155,12 +156,12 @@ static void sizes_are_checked(void **state) {
     const uint64_t wide = BP__CUBLASLT_EPILOGUE_BIAS;
     (void)state;
     need_library();
-    assert_int_equal(instance.lt.DescCreate(&what, BP__CUBLAS_COMPUTE_32F, BP__CUDA_R_32F), 0);
-    assert_int_equal(instance.lt.DescSet(what, BP__CUBLASLT_MATMUL_DESC_EPILOGUE, &wide, sizeof wide),
+    assert_int_equal(instance->lt.DescCreate(&what, BP__CUBLAS_COMPUTE_32F, BP__CUDA_R_32F), 0);
+    assert_int_equal(instance->lt.DescSet(what, BP__CUBLASLT_MATMUL_DESC_EPILOGUE, &wide, sizeof wide),
                      BP__CUBLAS_STATUS_INVALID_VALUE);
     const void *bias = &wide;
-    assert_int_equal(instance.lt.DescSet(what, BP__CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias), 0);
-    assert_int_equal(instance.lt.DescDestroy(what), 0);
+    assert_int_equal(instance->lt.DescSet(what, BP__CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias), 0);
+    assert_int_equal(instance->lt.DescDestroy(what), 0);
 }
 
 int main(void) {

@@ -7,6 +7,7 @@
 #include <cublas_v2.h>
 #include <cuda.h>
 #define BP__CU_HEADER
+#define BP__CU_LIBRARY_HEADER
 #define BP__CUBLAS_HEADER
 #endif
 #endif
@@ -28,10 +29,11 @@ BP__CUBLAS_LT_FUNCTIONS(FUNCTION)
 BP__CUBLAS_FUNCTIONS(FUNCTION)
 #define NUMBER(name, number) _Static_assert((int)(name) == number, #name);
 BP__CUBLAS_NUMBERS(NUMBER)
+BP__CU_DATA_TYPES(NUMBER)
 #if CUBLAS_VER_MAJOR * 1000 + CUBLAS_VER_MINOR >= 12009
 BP__CUBLAS_NEW_NUMBERS(NUMBER)
 #endif
-#define STATUS(name, number) _Static_assert(CUBLAS_STATUS_##name == number, "CUBLAS_STATUS_" #name);
+#define STATUS(name, number, means) _Static_assert(CUBLAS_STATUS_##name == number, "CUBLAS_STATUS_" #name);
 BP__CUBLAS_STATUSES(STATUS)
 _Static_assert(sizeof(cublasStatus_t) == 4 && sizeof(cublasOperation_t) == 4 && sizeof(cublasComputeType_t) == 4 &&
                    sizeof(cudaDataType) == 4 && sizeof(cublasMath_t) == 4 && sizeof(cublasGemmAlgo_t) == 4,

@@ -1,21 +1,8 @@
 # The double of libcuda.so.1, and one that lacks functions, each in a folder of its own.
-function(add_cuda_double name)
-    add_library(cuda_double_${name} MODULE ${ARGN})
-    target_include_directories(cuda_double_${name} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
-        ${CMAKE_SOURCE_DIR}/tests)
-    target_link_libraries(cuda_double_${name} PRIVATE backplane_flags pthread)
-    set_target_properties(cuda_double_${name} PROPERTIES PREFIX lib OUTPUT_NAME cuda SUFFIX .so.1
-        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR}/cuda-doubles/${name})
-    target_link_options(cuda_double_${name} PRIVATE -Wl,-soname,libcuda.so.1)
-    programs_of(cuda targets)
-    foreach(target ${targets})
-        add_dependencies(${target} cuda_double_${name})
-    endforeach()
-endfunction()
 file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/doubles/*.c)
 list(FILTER sources EXCLUDE REGEX "/short\\.c$")
-add_cuda_double(good ${sources})
-add_cuda_double(short ${CMAKE_CURRENT_LIST_DIR}/doubles/short.c)
+add_vendor_double(cuda good good libcuda.so.1 ${sources})
+add_vendor_double(cuda short short libcuda.so.1 ${CMAKE_CURRENT_LIST_DIR}/doubles/short.c)
 
 # Each rule of the driver that a test relies on: the test fails, or crashes, if the double breaks the rule.
 function(expect_fault program fault)
@@ -39,7 +26,7 @@ endforeach()
 set(checked ${CMAKE_CURRENT_BINARY_DIR}/gpu-check)
 file(MAKE_DIRECTORY ${checked})
 set(doubles ${CMAKE_CURRENT_BINARY_DIR}/cuda-doubles/good ${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/lt
-    ${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/classic)
+    ${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/classic ${CMAKE_CURRENT_BINARY_DIR}/cufft-doubles/good)
 list(JOIN doubles ":" doubles)
 set(with_double BACKPLANE_LIBRARY_PATH=${doubles} BACKPLANE_REGISTRY_SYSTEM=false BACKPLANE_REGISTRY_CACHE=off)
 add_project_test(cuda_gpu_check gpu_check --folder ${checked})
@@ -60,6 +47,14 @@ foreach(pair 1:products.values 3:products.values 5:products.values 6:products.na
     list(GET pair 1 part)
     string(APPEND faults
         "CUBLAS_DOUBLE=fault=${fault} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
+endforeach()
+foreach(pair 1:transforms.order 2:transforms.order 3:transforms.layouts 4:transforms.layouts 5:transforms.values
+        6:transforms.values 8:transforms.values)
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 fault)
+    list(GET pair 1 part)
+    string(APPEND faults
+        "CUFFT_DOUBLE=fault=${fault} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
 endforeach()
 add_project_test(cuda_gpu_check_faults sh -c "${faults}")
 set_property(TEST cuda_gpu_check_faults APPEND PROPERTY ENVIRONMENT ${with_double})

@@ -60,6 +60,16 @@ int stop_cuda(void **state) {
     return 0;
 }
 
+int number_of_fault(const char *variable, const char *const *names, int count) {
+    const char *wanted = getenv(variable);
+    for (int i = 0; wanted && i < count; i++) {
+        if (strcmp(names[i], wanted) == 0) {
+            return i;
+        }
+    }
+    return 0;
+}
+
 /* Returns the number of a fault that CUDA_FAULT names, as the tests of local.cmake do. */
 static int planted_fault(void) {
     static const char *const names[FAULT_MOST] = {
@@ -71,13 +81,7 @@ static int planted_fault(void) {
         [FAULT_RELAXED] = "relaxed", [FAULT_STICKY] = "sticky",
         [FAULT_TIMES] = "times",     [FAULT_PER_THREAD] = "per_thread",
     };
-    const char *wanted = getenv("CUDA_FAULT");
-    for (int i = 0; wanted && i < FAULT_MOST; i++) {
-        if (strcmp(names[i], wanted) == 0) {
-            return i;
-        }
-    }
-    return FAULT_NONE;
+    return number_of_fault("CUDA_FAULT", names, FAULT_MOST);
 }
 
 int begin_cuda(void **state) {

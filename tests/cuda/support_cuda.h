@@ -28,6 +28,9 @@ int stop_cuda(void **state);
 int begin_cuda(void **state);
 int end_cuda(void **state);
 
+/* Returns the index of the name that a variable has, 0 without one: a fault that a double shall have. */
+int number_of_fault(const char *variable, const char *const *names, int count);
+
 double_controls *the_double(void);
 const program_api *driver(void);
 

@@ -2,6 +2,7 @@
  * numbers.
  */
 #include "own_product.h"
+#include "transforms.h"
 
 #include <stdlib.h>
 
@@ -223,11 +224,67 @@ static outcome products(void) {
     return PASSED;
 }
 
+/* ---- Transforms ---- */
+
+typedef struct lines {
+    transform t;
+    bp_queue *queue;
+    bp_plan *plan;
+    bp_operand operands[2];
+    own_transform own;
+} lines;
+
+static outcome run_transform_plan(void *user) {
+    const lines *l = user;
+    const bp_exec exec = {.struct_size = sizeof exec, .queue = l->queue};
+    LIBRARY(bp_execute(l->plan, l->operands, &exec));
+    return PASSED;
+}
+
+static outcome transform_once(void *user) {
+    lines *l = user;
+    LIBRARY(bp_fft_run(NULL, &l->t.call, &l->t.in.device, &l->t.out.device));
+    return PASSED;
+}
+
+static outcome transform_by_library(void *user) {
+    const lines *l = user;
+    EXPECT(run_own_transform(&l->own), 0);
+    return PASSED;
+}
+
+static outcome transforms(void) {
+    static lines l;
+    long long n = 64;
+    double held, once, library;
+    const bp_fft_call call = {.struct_size = sizeof call, .transform = BP_FFT, .axis_count = 1};
+    NEEDS(open_cufft());
+    LIBRARY(bp_queue_new(&l.queue, transform_place, 0));
+    LIBRARY(bp_queue_use(transform_place, l.queue));
+    NEEDS(new_own_transform(&l.own, 1, &n, false, bp_queue_native(l.queue)));
+    NEEDS(new_transform(&l.t, &call, BP_C64, 1, &(int64_t){64}, NULL, 0));
+    LIBRARY(bp_fft_plan(&l.plan, NULL, &call, &l.t.in.device, &l.t.out.device));
+    l.operands[0] = (bp_operand){l.t.in.device.data, l.t.in.device.byte_offset};
+    l.operands[1] = (bp_operand){l.t.out.device.data, l.t.out.device.byte_offset};
+    NEEDS(least_time(transform_by_library, &l, l.queue, &library));
+    NEEDS(least_time(run_transform_plan, &l, l.queue, &held));
+    NEEDS(least_time(transform_once, &l, l.queue, &once));
+    note("a transform of 64 c64, enqueued: cufftXtExec %.0f ns, bp_execute %.0f ns, bp_fft_run %.0f ns", library, held,
+         once);
+    bp_plan_release(l.plan);
+    LIBRARY(bp_queue_use(transform_place, NULL));
+    bp_queue_release(l.queue);
+    free_transform(&l.t);
+    free_own_transform(&l.own);
+    return PASSED;
+}
+
 const rule costs[] = {
     {"costs.start", "Times of the start.", starting},
     {"costs.calls", "Times of the driver's calls.", calls},
     {"costs.copies", "Bandwidths of copies.", copies},
     {"costs.commands", "Times of the library's commands.", commands},
     {"costs.products", "Times of starting a product.", products},
+    {"costs.transforms", "Times of starting a transform.", transforms},
     {NULL, NULL, NULL},
 };

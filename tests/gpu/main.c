@@ -19,7 +19,8 @@
 
 enum { RULES_MOST = 128, SECONDS_OF_RULE = 30, SECONDS = 460, NO_DEVICE = 77 };
 
-static const rule *const lists[] = {driver_rules, capture_rules, library_rules, product_rules, cublas_rules, costs};
+static const rule *const lists[] = {driver_rules, capture_rules, library_rules, product_rules,
+                                    cublas_rules, cufft_rules,   costs};
 
 /* ---- In the process of a rule ---- */
 

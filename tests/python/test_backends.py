@@ -6,6 +6,7 @@ import pydoc
 import shutil
 import subprocess
 import sys
+import types
 from unittest import mock
 
 import numpy as np
@@ -268,14 +269,14 @@ def test_plan_cache_of_cufft():
 def test_plan_cache_by_device(monkeypatch):
     need("cuda.cufft_plan_cache.max_size")
     monkeypatch.setattr("backplane.backends._cufft._device_count", lambda: 2)
-
-    class Device:
-        index = 1
-
-    torch.backends.cuda.cufft_plan_cache[Device()].max_size = 12
-    assert torch.backends.cuda.cufft_plan_cache[0].max_size == 12 == torch.backends.cuda.cufft_plan_cache[np.int64(0)].max_size
+    cache = torch.backends.cuda.cufft_plan_cache
     with pytest.raises(RuntimeError, match="0 to 1"):
-        torch.backends.cuda.cufft_plan_cache[2]
+        cache[2]
+    for wrong in ("cuda", "cpu:0", "cuda:x", True, None, 1.0):
+        with pytest.raises(TypeError):
+            cache[wrong]
+    names = [cache[index]._device for index in (0, np.int64(1), "cuda:1", types.SimpleNamespace(index=1))]
+    assert names == ["cuda:0", "cuda:1", "cuda:1", "cuda:1"]
 
 
 def test_can_use_attention_warns_with_the_reason():

@@ -1,5 +1,5 @@
-"""Tensors on CUDA devices, on the double of the driver's library (tests/cuda/doubles), and products on the doubles of NVIDIA's
-libraries (tests/cublas/doubles)."""
+"""Tensors on CUDA devices, on the double of the driver's library (tests/cuda/doubles), and products and transforms on
+the doubles of NVIDIA's libraries (tests/cublas/doubles, tests/cufft/doubles)."""
 
 import os
 import pathlib
@@ -9,6 +9,7 @@ import pytest
 BUILD = pathlib.Path(os.environ.get("BACKPLANE_BUILD", "build")).resolve()
 DOUBLES = BUILD / "tests/cuda-doubles/good"
 CUBLAS = BUILD / "tests/cublas-doubles"
+CUFFT = BUILD / "tests/cufft-doubles/good"
 WITHOUT_SYSTEM = {"BACKPLANE_REGISTRY_CACHE": "off", "BACKPLANE_REGISTRY_SYSTEM": "false", "CUDA_VISIBLE_DEVICES": "0,1"}
 
 PROGRAM = """
@@ -77,6 +78,7 @@ for wrong, status in ((lambda: torch.cuda.set_device(1), "E_UNSUPPORTED"), (lamb
     except torch.Error as error:
         assert error.status == status, error
 assert cuda.cufft_plan_cache[1].size == 0
+assert torch.setting("cuda.cufft_plan_cache.max_size").has_effect
 for name in ("matmul.allow_tf32", "matmul.fp32_precision", "matmul.allow_fp16_accumulation", "preferred_blas_library",
              "matmul.allow_fp16_reduced_precision_reduction", "matmul.allow_bf16_reduced_precision_reduction", "cublas_workspace_size",
              "cublaslt_workspace_size"):
@@ -119,4 +121,74 @@ print("done")
 def test_products_obey_the_switches(python):
     folders = ":".join(map(str, (CUBLAS / "lt", CUBLAS / "classic", DOUBLES)))
     run = python("-c", PRODUCTS, BACKPLANE_LIBRARY_PATH=folders, **WITHOUT_SYSTEM)
+    assert run.returncode == 0 and run.stdout == "done\n", run.stderr + run.stdout
+
+
+TRANSFORMS = """
+import numpy as np
+import backplane as torch
+
+random = np.random.default_rng(1)
+host = random.standard_normal((3, 4, 6))
+x, y = (torch.from_dlpack(one).to("cuda:0") for one in (host, host.astype("c16")))
+def close(result, expected):
+    return str(result.device) == "cuda:0" and np.allclose(result.cpu().numpy(), expected)
+for name in ("fft", "ifft", "fft2", "ifft2", "fftn", "ifftn"):
+    assert close(getattr(torch.fft, name)(y), getattr(np.fft, name)(host)), name
+for name in ("rfft", "rfft2", "rfftn", "ihfft"):
+    assert close(getattr(torch.fft, name)(x), getattr(np.fft, name)(host)), name
+for name in ("irfft", "irfftn", "hfft"):
+    assert close(getattr(torch.fft, name)(y), getattr(np.fft, name)(host + 0j)), name
+assert "chosen    cufft" in str(torch.explain(torch.fft.fft, y))
+
+cache = torch.backends.cuda.cufft_plan_cache
+assert torch.setting("cuda.cufft_plan_cache.max_size").has_effect or not torch.backend_status("cuda").available
+assert cache.size == cache[0].size > 10 and cache[1].size == 0 and cache["cuda:1"].max_size == cache.max_size == 4096
+cache.clear()
+assert cache.size == 0
+for n in range(5, 10):
+    torch.fft.fft(y, n=n)
+assert cache.size == 5
+cache.max_size = 2                      # the setting
+assert cache.size == cache[0].size == 2 and cache[1].max_size == 2
+assert torch.settings.cuda.cufft_plan_cache.max_size == 2
+cache[1].max_size = 7                   # of one device
+assert cache[1].max_size == 7 and cache.max_size == 2
+cache[0].max_size = 3
+assert cache.max_size == cache[0].max_size == 3 and torch.settings.cuda.cufft_plan_cache.max_size == 2
+cache.max_size = 0
+assert cache[0].max_size == 0 and cache.size == 0 and cache[1].max_size == 7
+torch.fft.fft(y)
+assert cache.size == 0
+cache[0].max_size = 10
+torch.fft.fft(y)
+assert cache[0].size == 1
+cache[0].clear()
+assert cache[0].size == 0
+for wrong, kind in ((-1, RuntimeError), (2**63, RuntimeError), ("3", TypeError), (1.5, TypeError), (None, TypeError), (True, TypeError)):
+    for each in (cache, cache[0]):
+        try:
+            each.max_size = wrong
+            raise SystemExit(f"{wrong!r} was accepted")
+        except kind:
+            pass
+for wrong in (lambda: cache[2], lambda: cache[-1]):
+    try:
+        wrong()
+        raise SystemExit("an index was accepted")
+    except RuntimeError as error:
+        assert "0 to 1" in str(error)
+for name in ("size", "sizes"):
+    try:
+        setattr(cache[0], name, 1)
+        raise SystemExit(name)
+    except (AttributeError, RuntimeError):
+        pass
+print("done")
+"""
+
+
+@pytest.mark.skipif(not CUFFT.exists(), reason="the double of cuFFT is not built")
+def test_transforms_and_their_plans(python):
+    run = python("-c", TRANSFORMS, BACKPLANE_LIBRARY_PATH=f"{CUFFT}:{DOUBLES}", **WITHOUT_SYSTEM)
     assert run.returncode == 0 and run.stdout == "done\n", run.stderr + run.stdout

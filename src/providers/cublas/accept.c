@@ -3,27 +3,10 @@
 
 #include <stdio.h>
 
-enum { LEAST_MAJOR = 12, MOST_MAJOR = 13, LANES = 128 };
+enum { LANES = 128 };
 #define CALL_NS 4000.0       /* of starting a call on the device */
 #define CLASSIC_NS 1000.0    /* more, for setting the state of a handle */
 #define NOT_PREFERRED_NS 1e9 /* more than any other difference */
-
-static bool refuse(bp_verdict *verdict, bp_reason reason, const char *text) {
-    verdict->reason = reason;
-    snprintf(verdict->text, sizeof verdict->text, "%s", text);
-    return false;
-}
-
-static bool has_version(const bp__cublas_instance *instance, bp_verdict *verdict) {
-    const int major = instance->version / 1000;
-    if (major >= LEAST_MAJOR && major <= MOST_MAJOR) {
-        return true;
-    }
-    snprintf(verdict->text, sizeof verdict->text, "it has version %s; versions %d and %d are supported",
-             *instance->library->version ? instance->library->version : "unknown", LEAST_MAJOR, MOST_MAJOR);
-    verdict->reason = BP_REASON_OTHER;
-    return false;
-}
 
 static bool is_layer(uint32_t op) {
     return op == BP_OP_CONV || op == BP_OP_CONV_INPUT || op == BP_OP_CONV_WEIGHT;
@@ -36,13 +19,14 @@ static bool takes_classic(const bp__cublas_offer *offer, bp_verdict *verdict) {
         return true;
     }
     if (offer->route.epilogue != BP__CUBLASLT_EPILOGUE_DEFAULT) {
-        return refuse(verdict, BP_REASON_OTHER, "only cuBLASLt adds a bias and applies a function");
+        return bp__cu_vendor_refuse(verdict, BP_REASON_OTHER, "only cuBLASLt adds a bias and applies a function");
     }
     if (x->compute == BP__CUBLAS_COMPUTE_32I) {
-        return refuse(verdict, BP_REASON_DTYPE, "cuBLASLt is asked for i8, because it tells which layouts it has");
+        return bp__cu_vendor_refuse(verdict, BP_REASON_DTYPE,
+                                    "cuBLASLt is asked for i8, because it tells which layouts it has");
     }
     return x->schemes & BP__CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE ||
-           refuse(verdict, BP_REASON_PRECISION, "only cuBLASLt can be told not to split k");
+           bp__cu_vendor_refuse(verdict, BP_REASON_PRECISION, "only cuBLASLt can be told not to split k");
 }
 
 /* Fills *offer, or returns false with a refusal. */
@@ -51,12 +35,12 @@ static bool make_offer(const bp__cublas_instance *instance, const bp_problem *pr
     bp__cublas_product product;
     *offer = (bp__cublas_offer){0};
     if (problem->op != BP_OP_GEMM && !is_layer(problem->op)) {
-        return refuse(verdict, BP_REASON_OP, "it offers only matrix products and linear layers");
+        return bp__cu_vendor_refuse(verdict, BP_REASON_OP, "it offers only matrix products and linear layers");
     }
     if (!device) {
-        return refuse(verdict, BP_REASON_DEVICE, "there is no such device");
+        return bp__cu_vendor_refuse(verdict, BP_REASON_DEVICE, "there is no such device");
     }
-    if (!has_version(instance, verdict) ||
+    if (!bp__cu_vendor_has_version(&instance->vendor, verdict) ||
         !bp__cublas_numerics_of(instance, problem, device, &offer->numerics, verdict)) {
         return false;
     }
@@ -64,7 +48,7 @@ static bool make_offer(const bp__cublas_instance *instance, const bp_problem *pr
                                             : bp__cublas_product_of_gemm(problem, &product);
     why = why ? why : bp__cublas_route_of(&product, &offer->route);
     if (why) {
-        return refuse(verdict, BP_REASON_LAYOUT, why);
+        return bp__cu_vendor_refuse(verdict, BP_REASON_LAYOUT, why);
     }
     return instance->is_lt || takes_classic(offer, verdict);
 }
@@ -123,7 +107,7 @@ static const char *algorithm_of(const bp__cublas_instance *instance, const bp__c
 
 void bp__cublas_accept(void *opaque, const bp_problem *problem, bp_offers *offers) {
     const bp__cublas_instance *instance = opaque;
-    const bp_device_info *device = instance->host->device(problem->place);
+    const bp_device_info *device = instance->vendor.host->device(problem->place);
     bp__cublas_offer offer;
     bp_verdict verdict = BP_VERDICT_INIT;
     verdict.algorithm = instance->is_lt ? "matmul" : "gemm";
@@ -144,14 +128,15 @@ void bp__cublas_accept(void *opaque, const bp_problem *problem, bp_offers *offer
 /* The list is asked from the library, which needs the device itself, not only its description. */
 void bp__cublas_expand(void *opaque, const bp_problem *problem, const bp_verdict *offered, bp_offers *offers) {
     bp__cublas_instance *instance = opaque;
-    const bp_device_info *device = instance->host->device(problem->place);
+    const bp_device_info *device = instance->vendor.host->device(problem->place);
     bp__cublas_offer offer;
-    bp__cublas_device *on;
+    bp__cu_part *on;
     bp_verdict verdict = *offered;
     void *opened;
     if (instance->is_lt && make_offer(instance, problem, device, &offer, &verdict) &&
-        offer.route.work == BP__CUBLAS_PRODUCT && instance->host->device_open(problem->place, &opened) == BP_OK &&
-        bp__cublas_device_of(instance, opened, &on) == BP_OK) {
-        bp__cublas_list_lt(instance, on, &offer, offered, offers);
+        offer.route.work == BP__CUBLAS_PRODUCT &&
+        instance->vendor.host->device_open(problem->place, &opened) == BP_OK &&
+        bp__cu_vendor_part(&instance->vendor, opened, &on) == BP_OK) {
+        bp__cublas_list_lt(instance, (bp__cublas_device *)on, &offer, offered, offers);
     }
 }

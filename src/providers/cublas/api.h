@@ -4,16 +4,15 @@
 #ifndef BP_PROVIDERS_CUBLAS_API_H
 #define BP_PROVIDERS_CUBLAS_API_H
 
-#include "providers/cuda/api.h"
+#include "providers/cuda/data_types.h"
 
 #ifndef BP__CUBLAS_HEADER
 /* Enumerations have 32 bits; their types here are the ones that compilers choose for them. */
-typedef unsigned cublasStatus_t, cublasOperation_t, cublasComputeType_t, cudaDataType;
+typedef unsigned cublasStatus_t, cublasOperation_t, cublasComputeType_t;
 typedef unsigned cublasLtMatmulDescAttributes_t, cublasLtMatrixLayoutAttribute_t, cublasLtMatmulPreferenceAttributes_t;
 typedef unsigned cublasLtMatmulAlgoConfigAttributes_t, cublasLtMatmulAlgoCapAttributes_t;
 typedef unsigned cublasMath_t;
 typedef int cublasGemmAlgo_t;
-typedef struct CUstream_st *cudaStream_t;
 typedef struct cublasLtContext *cublasLtHandle_t;
 typedef struct cublasContext *cublasHandle_t;
 
@@ -79,8 +78,6 @@ typedef struct {
 
 /* X(NVIDIA's name, number) */
 #define BP__CUBLAS_NUMBERS(X)                                                                                          \
-    X(CUDA_R_32F, 0) X(CUDA_R_64F, 1) X(CUDA_R_16F, 2) X(CUDA_R_8I, 3) X(CUDA_C_32F, 4) X(CUDA_C_64F, 5)               \
-    X(CUDA_R_32I, 10) X(CUDA_R_16BF, 14)                                                                               \
     X(CUBLAS_OP_N, 0) X(CUBLAS_OP_T, 1) X(CUBLAS_OP_C, 2)                                                              \
     X(CUBLAS_COMPUTE_16F, 64) X(CUBLAS_COMPUTE_32F, 68) X(CUBLAS_COMPUTE_64F, 70) X(CUBLAS_COMPUTE_32I, 72)            \
     X(CUBLAS_COMPUTE_32F_FAST_TF32, 77)                                                                                \
@@ -102,17 +99,19 @@ typedef struct {
 /* Constants that the headers have since CUDA 12.9. */
 #define BP__CUBLAS_NEW_NUMBERS(X) X(CUBLAS_COMPUTE_32F_EMULATED_16BFX9, 78)
 
-/* The statuses that we treat apart: X(name without "CUBLAS_STATUS_", number) */
+/* The statuses that we treat apart: X(name without "CUBLAS_STATUS_", number, what it means to us) */
 #define BP__CUBLAS_STATUSES(X)                                                                                         \
-    X(SUCCESS, 0) X(NOT_INITIALIZED, 1) X(ALLOC_FAILED, 3) X(INVALID_VALUE, 7) X(ARCH_MISMATCH, 8)                     \
-    X(MAPPING_ERROR, 11) X(EXECUTION_FAILED, 13) X(INTERNAL_ERROR, 14) X(NOT_SUPPORTED, 15) X(LICENSE_ERROR, 16)
+    X(SUCCESS, 0, BP_OK) X(NOT_INITIALIZED, 1, BP_E_DEVICE) X(ALLOC_FAILED, 3, BP_E_NO_MEMORY)                         \
+    X(INVALID_VALUE, 7, BP_E_DEVICE) X(ARCH_MISMATCH, 8, BP_E_UNSUPPORTED) X(MAPPING_ERROR, 11, BP_E_DEVICE)           \
+    X(EXECUTION_FAILED, 13, BP_E_DEVICE) X(INTERNAL_ERROR, 14, BP_E_DEVICE) X(NOT_SUPPORTED, 15, BP_E_UNSUPPORTED)     \
+    X(LICENSE_ERROR, 16, BP_E_DEVICE)
 /* clang-format on */
 
 enum {
 #define X(name, number) BP__##name = number,
     BP__CUBLAS_NUMBERS(X) BP__CUBLAS_NEW_NUMBERS(X)
 #undef X
-#define X(name, number) BP__CUBLAS_STATUS_##name = number,
+#define X(name, number, means) BP__CUBLAS_STATUS_##name = number,
         BP__CUBLAS_STATUSES(X)
 #undef X
 };

@@ -2,10 +2,6 @@
  * event behind them. Also writes zeros where a product has nothing to sum. */
 #include "providers/cublas/cublas.h"
 
-static uint64_t address_of(const bp_operand *operand) {
-    return (uint64_t)(uintptr_t)bp_operand_address(operand);
-}
-
 /* Moves a call from its first item to item `number` of the outer dimensions. */
 static void seek(const bp__cublas_prepared *plan, int64_t number, const bp__cublas_call *first, bp__cublas_call *call) {
     const bp__cublas_route *r = &plan->offer.route;
@@ -36,31 +32,30 @@ static bp_status run_all(const bp__cublas_prepared *plan, bp__cublas_call *call,
     return status;
 }
 
+typedef struct run_of {
+    bp__cublas_call call;
+    bp__cublas_run run;
+} run_of;
+
+static bp_status run_calls(const void *plan, void *opaque, const bp__cu_queue *queue) {
+    run_of *r = opaque;
+    r->call.stream = queue->native;
+    return run_all(plan, &r->call, r->run);
+}
+
 bp_status bp__cublas_enqueue(const bp__cublas_prepared *plan, const bp_operand *operands, const bp_exec *exec,
                              bp__cublas_run run) {
-    const bp_host *host = plan->instance->host;
     const bp__cublas_offer *offer = &plan->offer;
-    const bp__cu_queue *queue = host->queue(exec->queue);
-    bp_status status = bp__cu_queue_check(queue);
-    if (status != BP_OK) {
-        return status;
-    }
-    bp__cublas_call call = {.a = address_of(&operands[offer->route.a]),
-                            .b = address_of(&operands[offer->route.b]),
-                            .d = address_of(&operands[offer->route.d]),
-                            .bias = offer->route.has_bias ? address_of(&operands[offer->route.bias]) : 0,
-                            .workspace = bp_operand_address(&exec->workspace),
-                            .workspace_size = plan->prepared.workspace,
-                            .stream = queue->native};
-    bp__cublas_scalar_of(&call.alpha, offer->numerics.scale, exec->scalars ? exec->scalars[0] : (bp_scalar){1, 0});
-    bp__cublas_scalar_of(&call.beta, offer->numerics.scale, exec->scalars ? exec->scalars[1] : (bp_scalar){0, 0});
-    bp__cu_scope scope;
-    void *event = NULL;
-    const CUresult code = bp__cu_enter(queue->device, false, &scope);
-    status = code == BP__CU_SUCCESS ? run_all(plan, &call, run) : bp__cu_fail(host, code, "cuCtxPushCurrent");
-    status = status == BP_OK ? bp__cu_mark(queue, &event) : status;
-    bp__cu_leave(&scope);
-    return status == BP_OK ? host->enqueued(exec->queue, event) : status;
+    run_of r = {.call = {.a = bp__cu_address(&operands[offer->route.a]),
+                         .b = bp__cu_address(&operands[offer->route.b]),
+                         .d = bp__cu_address(&operands[offer->route.d]),
+                         .bias = offer->route.has_bias ? bp__cu_address(&operands[offer->route.bias]) : 0,
+                         .workspace = bp_operand_address(&exec->workspace),
+                         .workspace_size = plan->prepared.workspace},
+                .run = run};
+    bp__cublas_scalar_of(&r.call.alpha, offer->numerics.scale, exec->scalars ? exec->scalars[0] : (bp_scalar){1, 0});
+    bp__cublas_scalar_of(&r.call.beta, offer->numerics.scale, exec->scalars ? exec->scalars[1] : (bp_scalar){0, 0});
+    return bp__cu_vendor_enqueue(plan->instance->vendor.host, exec, run_calls, plan, &r);
 }
 
 /* ---- Plans ---- */
@@ -75,14 +70,15 @@ bp_status bp__cublas_plan(void *opaque, const bp_problem *problem, const bp_verd
                           bp_prepared **prepared) {
     bp__cublas_instance *instance = opaque;
     const bp__cublas_offer *offer = found;
-    bp__cublas_device *on = NULL;
+    bp__cu_part *part = NULL;
     void *device = NULL;
     (void)verdict;
-    bp_status status = instance->host->device_open(problem->place, &device);
+    bp_status status = instance->vendor.host->device_open(problem->place, &device);
     if (status == BP_OK && offer->route.work != BP__CUBLAS_PRODUCT) {
         return bp__cublas_plan_zeros(instance, offer, prepared);
     }
-    status = status == BP_OK ? bp__cublas_device_of(instance, device, &on) : status;
+    status = status == BP_OK ? bp__cu_vendor_part(&instance->vendor, device, &part) : status;
+    bp__cublas_device *on = (bp__cublas_device *)part;
     return status != BP_OK   ? status
            : instance->is_lt ? bp__cublas_plan_lt(instance, on, offer, prepared)
                              : bp__cublas_plan_classic(instance, on, offer, prepared);
@@ -102,7 +98,7 @@ static bp_status fill(const bp__cublas_prepared *plan, const bp__cublas_call *ca
                    ? bp__cu.MemsetD8Async(start, 0, width * (size_t)r->n, call->stream)
                    : bp__cu.MemsetD2D8Async(start, r->n > 1 ? pitch : width, 0, width, (size_t)r->n, call->stream);
     }
-    return code == BP__CU_SUCCESS ? BP_OK : bp__cu_fail(plan->instance->host, code, "cuMemsetD2D8Async");
+    return code == BP__CU_SUCCESS ? BP_OK : bp__cu_fail(plan->instance->vendor.host, code, "cuMemsetD2D8Async");
 }
 
 static bp_status do_nothing(const bp__cublas_prepared *plan, const bp__cublas_call *call) {
@@ -116,13 +112,13 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
 }
 
 static void destroy(bp_prepared *self) {
-    ((bp__cublas_prepared *)self)->instance->host->release(self);
+    ((bp__cublas_prepared *)self)->instance->vendor.host->release(self);
 }
 
 bp_status bp__cublas_plan_zeros(bp__cublas_instance *instance, const bp__cublas_offer *offer, bp_prepared **prepared) {
-    bp__cublas_prepared *fresh = instance->host->allocate(sizeof *fresh);
+    bp__cublas_prepared *fresh = bp__cu_vendor_plan(&instance->vendor, sizeof *fresh);
     if (!fresh) {
-        return instance->host->fail(BP_E_NO_MEMORY, "cublas: no memory for a plan");
+        return BP_E_NO_MEMORY;
     }
     bp__cublas_plan_begin(fresh, instance, NULL, offer);
     fresh->prepared.enqueue = enqueue;

@@ -39,7 +39,7 @@ static bp_status run_classic(const bp__cublas_prepared *plan, const bp__cublas_c
     pthread_mutex_unlock(&plan->on->mutex);
     return status == BP__CUBLAS_STATUS_SUCCESS
                ? BP_OK
-               : bp__cublas_fail(plan->instance, plan->on->device, status, "cublasGemmEx");
+               : bp__cu_vendor_fail(&plan->instance->vendor, plan->on->part.device, status, "cublasGemmEx");
 }
 
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
@@ -47,14 +47,14 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
 }
 
 static void destroy(bp_prepared *self) {
-    ((bp__cublas_prepared *)self)->instance->host->release(self);
+    ((bp__cublas_prepared *)self)->instance->vendor.host->release(self);
 }
 
 bp_status bp__cublas_plan_classic(bp__cublas_instance *instance, bp__cublas_device *on, const bp__cublas_offer *offer,
                                   bp_prepared **prepared) {
-    bp__cublas_prepared *fresh = instance->host->allocate(sizeof *fresh);
+    bp__cublas_prepared *fresh = bp__cu_vendor_plan(&instance->vendor, sizeof *fresh);
     if (!fresh) {
-        return instance->host->fail(BP_E_NO_MEMORY, "cublas: no memory for a plan");
+        return BP_E_NO_MEMORY;
     }
     bp__cublas_plan_begin(fresh, instance, on, offer);
     fresh->prepared.enqueue = enqueue;

@@ -4,42 +4,26 @@
 #define BP_PROVIDERS_CUBLAS_H
 
 #include "providers/cublas/api.h"
-#include "providers/cuda/runtime.h"
+#include "providers/cuda/vendor.h"
 
 /* ---- The library (load.c) ---- */
 
-/* What a library has for a device: its handle. Instances keep it until they close. */
+/* What a library has for a device: its handle. */
 typedef struct bp__cublas_device {
-    struct bp__cublas_device *next;
-    bp__cu_device *device;
+    bp__cu_part part; /* must be first */
     cublasLtHandle_t lt;
     cublasHandle_t classic;
     pthread_mutex_t mutex; /* the stream, workspace and modes of the classic handle */
-    uint32_t process;      /* number of forks when it was made */
 } bp__cublas_device;
 
 typedef struct bp__cublas_instance {
-    const bp_host *host;
-    const bp_library_info *library;
+    bp__cu_vendor vendor; /* must be first */
     bool is_lt;
-    int version;           /* 1000 times the major number plus the minor one; 0: unknown */
-    pthread_mutex_t mutex; /* guards what follows */
-    bool loaded;
-    bp__cublas_lt_api lt;
+    bp__cublas_lt_api lt; /* the functions, once a plan was made */
     bp__cublas_api classic;
-    bp__cublas_device *devices;
 } bp__cublas_instance;
 
-bool bp__cublas_is_lt(const bp_library_info *library);
-/* Returns the version of a library as above, from its text. */
-int bp__cublas_version(const char *text);
-/* Sets *found to what the library has for a device; loads it and makes the handle if necessary. */
-bp_status bp__cublas_device_of(bp__cublas_instance *instance, bp__cu_device *device, bp__cublas_device **found);
-/* Destroys all handles. */
-void bp__cublas_devices_free(bp__cublas_instance *instance);
-/* Fails with the name of a status of the library, and the status that belongs to it. `device` may be NULL. */
-bp_status bp__cublas_fail(const bp__cublas_instance *instance, const bp__cu_device *device, cublasStatus_t status,
-                          const char *what);
+bp_status bp__cublas_open(const bp_host *host, const bp_library_info *library, void **opened);
 
 /* ---- What is computed (route.c, layers.c) ---- */
 

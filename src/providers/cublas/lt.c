@@ -123,13 +123,13 @@ static bp_status find_algorithm(lt_plan *p, int alignment, size_t *workspace) {
     int found = 0;
     const cublasStatus_t status = ask(p, alignment, rank + 1, results, &found);
     if (status != BP__CUBLAS_STATUS_SUCCESS) {
-        return bp__cublas_fail(instance, p->base.on->device, status, "cublasLtMatmulAlgoGetHeuristic");
+        return bp__cu_vendor_fail(&instance->vendor, p->base.on->part.device, status, "cublasLtMatmulAlgoGetHeuristic");
     }
     if (found == 0) {
-        return instance->host->fail(BP_E_UNSUPPORTED,
-                                    "library '%s' has no algorithm for %s with a workspace of at most %llu bytes",
-                                    instance->library->id, bp__cublas_compute_name(p->base.offer.numerics.compute),
-                                    (unsigned long long)*workspace);
+        return instance->vendor.host->fail(
+            BP_E_UNSUPPORTED, "library '%s' has no algorithm for %s with a workspace of at most %llu bytes",
+            instance->vendor.library->id, bp__cublas_compute_name(p->base.offer.numerics.compute),
+            (unsigned long long)*workspace);
     }
     const cublasLtMatmulHeuristicResult_t *best = &results[rank < found ? rank : found - 1];
     p->algorithm[alignment] = best->algo;
@@ -153,9 +153,9 @@ static bp_status find_later(lt_plan *p, int alignment) {
     bp_status status = BP_OK;
     if (!atomic_load_explicit(&p->known[alignment], memory_order_relaxed)) {
         const cublasStatus_t set = prefer(p, workspace);
-        status =
-            set ? bp__cublas_fail(p->base.instance, p->base.on->device, set, "cublasLtMatmulPreferenceSetAttribute")
-                : find_algorithm(p, alignment, &workspace);
+        status = set ? bp__cu_vendor_fail(&p->base.instance->vendor, p->base.on->part.device, set,
+                                          "cublasLtMatmulPreferenceSetAttribute")
+                     : find_algorithm(p, alignment, &workspace);
     }
     pthread_mutex_unlock(&p->mutex);
     return status;
@@ -191,7 +191,7 @@ static bp_status run_lt(const bp__cublas_prepared *plan, const bp__cublas_call *
         plan->offer.route.has_bias ? multiply_with_bias(p, call, alignment) : multiply(p, call, alignment);
     return status == BP__CUBLAS_STATUS_SUCCESS
                ? BP_OK
-               : bp__cublas_fail(plan->instance, plan->on->device, status, "cublasLtMatmul");
+               : bp__cu_vendor_fail(&plan->instance->vendor, plan->on->part.device, status, "cublasLtMatmul");
 }
 
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
@@ -216,49 +216,51 @@ static void destroy(bp_prepared *self) {
         lt->PreferenceDestroy(p->preference);
     }
     pthread_mutex_destroy(&p->mutex);
-    p->base.instance->host->release(p);
+    p->base.instance->vendor.host->release(p);
 }
 
-/* Makes a plan without an algorithm. */
-static bp_status new_plan(bp__cublas_instance *instance, bp__cublas_device *on, const bp__cublas_offer *offer,
-                          lt_plan **made) {
-    lt_plan *fresh = instance->host->allocate(sizeof *fresh);
+/* Returns a plan without an algorithm; NULL with *status. */
+static lt_plan *new_plan(bp__cublas_instance *instance, bp__cublas_device *on, const bp__cublas_offer *offer,
+                         bp_status *status) {
+    lt_plan *fresh = bp__cu_vendor_plan(&instance->vendor, sizeof *fresh);
     if (!fresh) {
-        return instance->host->fail(BP_E_NO_MEMORY, "cublas: no memory for a plan");
+        *status = BP_E_NO_MEMORY;
+        return NULL;
     }
-    *fresh = (lt_plan){.what = NULL};
     pthread_mutex_init(&fresh->mutex, NULL);
     bp__cublas_plan_begin(&fresh->base, instance, on, offer);
     fresh->base.prepared.enqueue = enqueue;
     fresh->base.prepared.destroy = destroy;
     fresh->base.prepared.workspace_alignment = WORKSPACE_ALIGNMENT;
-    cublasStatus_t status = describe(fresh);
-    status = status ? status : instance->lt.PreferenceCreate(&fresh->preference);
-    status = status ? status : prefer(fresh, offer->numerics.workspace);
-    if (status != BP__CUBLAS_STATUS_SUCCESS) {
+    cublasStatus_t made = describe(fresh);
+    made = made ? made : instance->lt.PreferenceCreate(&fresh->preference);
+    made = made ? made : prefer(fresh, offer->numerics.workspace);
+    if (made != BP__CUBLAS_STATUS_SUCCESS) {
         destroy(&fresh->base.prepared);
-        return bp__cublas_fail(instance, on->device, status, "the descriptors of a product");
+        *status = bp__cu_vendor_fail(&instance->vendor, on->part.device, made, "the descriptors of a product");
+        return NULL;
     }
-    *made = fresh;
-    return BP_OK;
+    *status = BP_OK;
+    return fresh;
 }
 
 /* Calls the heuristic with the device's context as the current one. */
 static bp_status find_usual(lt_plan *p, size_t *workspace) {
     bp__cu_scope scope;
-    const CUresult code = bp__cu_enter(p->base.on->device, true, &scope);
-    const bp_status status = code == BP__CU_SUCCESS ? find_algorithm(p, USUAL_ALIGNMENT, workspace)
-                                                    : bp__cu_fail(p->base.instance->host, code, "cuCtxPushCurrent");
+    const CUresult code = bp__cu_enter(p->base.on->part.device, true, &scope);
+    const bp_status status = code == BP__CU_SUCCESS
+                                 ? find_algorithm(p, USUAL_ALIGNMENT, workspace)
+                                 : bp__cu_fail(p->base.instance->vendor.host, code, "cuCtxPushCurrent");
     bp__cu_leave(&scope);
     return status;
 }
 
 bp_status bp__cublas_plan_lt(bp__cublas_instance *instance, bp__cublas_device *on, const bp__cublas_offer *offer,
                              bp_prepared **prepared) {
-    lt_plan *p;
+    bp_status status;
     size_t workspace = offer->numerics.workspace;
-    bp_status status = new_plan(instance, on, offer, &p);
-    if (status != BP_OK) {
+    lt_plan *p = new_plan(instance, on, offer, &status);
+    if (!p) {
         return status;
     }
     status = find_usual(p, &workspace);
@@ -296,12 +298,13 @@ void bp__cublas_list_lt(bp__cublas_instance *instance, bp__cublas_device *on, co
                                                   "heuristic4", "heuristic5", "heuristic6", "heuristic7"};
     cublasLtMatmulHeuristicResult_t results[MOST_RANKS];
     bp__cu_scope scope;
-    lt_plan *p;
+    bp_status status;
     int found = 0;
-    if (new_plan(instance, on, offer, &p) != BP_OK) {
+    lt_plan *p = new_plan(instance, on, offer, &status);
+    if (!p) {
         return;
     }
-    if (bp__cu_enter(on->device, true, &scope) == BP__CU_SUCCESS &&
+    if (bp__cu_enter(on->part.device, true, &scope) == BP__CU_SUCCESS &&
         ask(p, USUAL_ALIGNMENT, MOST_RANKS, results, &found) != BP__CUBLAS_STATUS_SUCCESS) {
         found = 0;
     }

@@ -78,7 +78,7 @@ static bool set_precision(const bp__cublas_instance *instance, const bp_problem 
     if (policy->products & BP_PRODUCTS_BFX9) {
         x->compute = BP__CUBLAS_COMPUTE_32F_EMULATED_16BFX9;
         x->rate *= 2;
-        return instance->version >= BFX9_VERSION ||
+        return instance->vendor.version >= BFX9_VERSION ||
                refuse(verdict, BP_REASON_PRECISION, "bfx9 needs the libraries of CUDA 12.9 or later");
     }
     if (policy->precision > 0 && device->capability >= TF32_CAPABILITY) {

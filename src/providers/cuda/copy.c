@@ -159,8 +159,7 @@ static CUresult copy_by_kernel(const copy_job *job, const bp__strided *layout) {
 
 /* ---- Through a temporary block ---- */
 
-/* A graph would own memory that is allocated while it is captured, and the driver then runs one launch at a time. */
-static bool may_allocate(const bp__cu_queue *queue) {
+bool bp__cu_may_allocate(const bp__cu_queue *queue) {
     CUstreamCaptureStatus status = BP__CU_STREAM_CAPTURE_STATUS_NONE;
     return queue->device->has_pools && bp__cu.StreamIsCapturing(queue->native, &status) == BP__CU_SUCCESS &&
            status == BP__CU_STREAM_CAPTURE_STATUS_NONE;
@@ -201,7 +200,7 @@ static CUresult enqueue(const copy_job *job, const bp__strided *layout) {
     if (job->source && parts.pieces > PIECES_OF_PEERS) {
         return BP__CU_NOT_SUPPORTED; /* the host is faster */
     }
-    return parts.pieces <= PIECES_BETWEEN || job->source || !may_allocate(job->queue)
+    return parts.pieces <= PIECES_BETWEEN || job->source || !bp__cu_may_allocate(job->queue)
                ? copy_rectangles(job, layout, &parts)
                : copy_staged(job, layout);
 }

@@ -40,6 +40,10 @@ bool bp__cu_ends_use(int64_t code);
 /* Fails if the calling thread may not use the queue. */
 bp_status bp__cu_queue_check(const bp__cu_queue *queue);
 
+/* Returns whether commands of the queue may allocate memory. A graph would own memory that is allocated while it is
+ * captured, and the driver then runs one launch at a time. */
+bool bp__cu_may_allocate(const bp__cu_queue *queue);
+
 /* ---- The kernels of copies (copy_kernel.c) ---- */
 
 typedef struct bp__cu_units bp__cu_units;

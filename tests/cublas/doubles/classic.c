@@ -27,7 +27,7 @@ cublasStatus_t cublasDgemm_v2(void) {
 struct cublasContext {
     double_handle base; /* must be first */
     bool has_workspace;
-    atomic_int users;   /* calls that are in it at this moment */
+    atomic_int users; /* calls that are in it at this moment */
     CUstream stream;
     uint64_t workspace;
     size_t workspace_size;

@@ -1,27 +1,11 @@
 /* driver.c - what the doubles of cuBLAS use of the double of CUDA's driver, which the process has loaded. */
 #include "parts.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 cublas_controls cublas_double;
 pthread_mutex_t double_mutex = PTHREAD_MUTEX_INITIALIZER;
-
-static void *driver(void) {
-    static void *handle;
-    if (!handle) {
-        handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-    }
-    return handle;
-}
-
-/* Finds a function of the driver, or its controls. */
-static void *symbol(const char *name) {
-    void *handle = driver();
-    return handle ? dlsym(handle, name) : NULL;
-}
 
 void double_violate(const char *what) {
     if (atomic_fetch_add(&cublas_double.violations, 1) == 0) {
@@ -33,20 +17,8 @@ bool double_has(cublas_fault fault) {
     return cublas_double.fault == (int)fault;
 }
 
-CUcontext double_context(void) {
-    CUcontext current = NULL;
-    CUresult (*get)(CUcontext *) = (CUresult(*)(CUcontext *))symbol("cuCtxGetCurrent");
-    return get && get(&current) == BP__CU_SUCCESS ? current : NULL;
-}
-
-uint8_t *double_bytes(uint64_t address, size_t size) {
-    double_controls *controls = symbol("cuda_double");
-    return controls ? controls->bytes_of(address, size) : NULL;
-}
-
 long double_setting(const char *name, long otherwise) {
-    const char *all = getenv("CUBLAS_DOUBLE"), *found = all ? strstr(all, name) : NULL;
-    return found ? atol(found + strlen(name)) : otherwise;
+    return double_number("CUBLAS_DOUBLE", name, otherwise);
 }
 
 __attribute__((constructor)) static void choose_fault(void) {
@@ -105,11 +77,8 @@ static void run(void *user) {
 static product *products; /* all: graphs run them again */
 
 cublasStatus_t double_enqueue(const product *filled, CUstream stream) {
-    CUresult (*launch)(CUstream, CUhostFn, void *) =
-        (CUresult(*)(CUstream, CUhostFn, void *))symbol("cuLaunchHostFunc");
     product *p = malloc(sizeof *p);
-    if (!p || !launch) {
-        free(p);
+    if (!p) {
         return BP__CUBLAS_STATUS_ALLOC_FAILED;
     }
     *p = *filled;
@@ -123,5 +92,5 @@ cublasStatus_t double_enqueue(const product *filled, CUstream stream) {
         run(p);
         return BP__CUBLAS_STATUS_SUCCESS;
     }
-    return launch(stream, run, p) == BP__CU_SUCCESS ? BP__CUBLAS_STATUS_SUCCESS : BP__CUBLAS_STATUS_EXECUTION_FAILED;
+    return double_launch(stream, run, p) ? BP__CUBLAS_STATUS_SUCCESS : BP__CUBLAS_STATUS_EXECUTION_FAILED;
 }

@@ -4,8 +4,7 @@
 
 #include "double.h"
 
-#include "cuda/doubles/double.h"
-#include "cuda/program_api.h"
+#include "cuda/libraries/driver.h"
 #include "providers/cublas/api.h"
 
 #include "backplane/version.h"
@@ -21,12 +20,7 @@ bool double_has(cublas_fault fault);
 /* Returns the number behind a name in CUBLAS_DOUBLE, such as "version=". */
 long double_setting(const char *name, long otherwise);
 
-/* ---- The driver (driver.c) ---- */
-
-/* Returns the current context; NULL if there is none, or the driver cannot be called. */
-CUcontext double_context(void);
-/* Returns bytes of a device, NULL if there are none. */
-uint8_t *double_bytes(uint64_t address, size_t size);
+/* ---- Handles (driver.c) ---- */
 
 /* The begin of a handle. Handles are never freed, so that their use after the end is noticed. */
 typedef struct double_handle {

@@ -19,7 +19,7 @@ PROGRAM_FUNCTIONS(X)
 
 BP_API extern double_controls cuda_double;
 
-enum { DEVICES_MOST = 8, PARAMETER_BYTES = 256, WAITS_MOST = 24 };
+enum { DEVICES_MOST = 8, PARAMETER_BYTES = 512, WAITS_MOST = 24 };
 
 typedef struct CUstream_st stream;
 typedef struct CUevent_st event;

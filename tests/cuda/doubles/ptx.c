@@ -200,7 +200,40 @@ static void access_memory(thread *own, const line *words, bool load, size_t byte
 }
 
 static size_t bytes_of_type(const char *type) {
-    return strcmp(type, "u8") == 0 ? 1 : strcmp(type, "u16") == 0 ? 2 : strcmp(type, "u32") == 0 ? 4 : 8;
+    const bool has_4 = strcmp(type, "u32") == 0 || strcmp(type, "f32") == 0;
+    return strcmp(type, "u8") == 0 ? 1 : strcmp(type, "u16") == 0 ? 2 : has_4 ? 4 : 8;
+}
+
+/* Loads a parameter, [all+OFFSET]. */
+static void load_parameter(thread *own, const line *words, size_t bytes) {
+    const char *offset = strchr(words->words[2], '+');
+    const unsigned long at = offset ? strtoul(offset + 1, NULL, 10) : 9999;
+    uint64_t value = 0;
+    if (at + bytes > own->kernel->parameter_bytes) {
+        own->error = BP__CU_ILLEGAL_ADDRESS;
+        return;
+    }
+    memcpy(&value, own->parameters + at, bytes);
+    *register_of(own, words->words[1]) = value;
+}
+
+static uint64_t multiplied_f32(uint64_t a, uint64_t b) {
+    float x, y;
+    uint64_t product = 0;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    x *= y;
+    memcpy(&product, &x, sizeof x);
+    return product;
+}
+
+static uint64_t multiplied_f64(uint64_t a, uint64_t b) {
+    double x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    x *= y;
+    memcpy(&a, &x, sizeof x);
+    return a;
 }
 
 /* Runs one instruction other than a branch. */
@@ -208,14 +241,8 @@ static void run_line(thread *own, const line *words) {
     const char *name = words->words[0];
     const char *type = strrchr(name, '.') ? strrchr(name, '.') + 1 : name;
     const int last = words->count - 1;
-    if (strcmp(name, "ld.param.u64") == 0) { /* [all+OFFSET] */
-        const unsigned long at =
-            strtoul(strchr(words->words[2], '+') ? strchr(words->words[2], '+') + 1 : "999", NULL, 10);
-        if (at + 8 > own->kernel->parameter_bytes) {
-            own->error = BP__CU_ILLEGAL_ADDRESS;
-            return;
-        }
-        memcpy(register_of(own, words->words[1]), own->parameters + at, 8);
+    if (strncmp(name, "ld.param.", 9) == 0) {
+        load_parameter(own, words, bytes_of_type(type));
     } else if (strncmp(name, "ld.", 3) == 0) {
         access_memory(own, words, true, bytes_of_type(type), 1, last);
     } else if (strncmp(name, "st.", 3) == 0) {
@@ -227,6 +254,10 @@ static void run_line(thread *own, const line *words) {
         uint64_t *to = register_of(own, words->words[1]);
         if (strcmp(name, "mov.u32") == 0 || strcmp(name, "mov.u64") == 0 || strcmp(name, "cvt.u64.u32") == 0) {
             *to = a;
+        } else if (strcmp(name, "mul.f32") == 0) {
+            *to = multiplied_f32(a, b);
+        } else if (strcmp(name, "mul.f64") == 0) {
+            *to = multiplied_f64(a, b);
         } else if (strcmp(name, "mul.wide.u32") == 0 || strcmp(name, "mul.lo.u64") == 0) {
             *to = a * b;
         } else if (strcmp(name, "add.u64") == 0) {
@@ -259,6 +290,14 @@ static int find_label(const function *kernel, const char *name) {
     return kernel->line_count;
 }
 
+static void run_if(thread *own, const line *words) {
+    if (value_of(own, words->words[0] + 1)) {
+        line rest = {.count = words->count - 1};
+        memcpy(rest.words, words->words[1], sizeof rest.words[0] * (size_t)rest.count);
+        run_line(own, &rest);
+    }
+}
+
 static CUresult run_thread(thread *own) {
     for (int at = 0; at < own->kernel->line_count && own->error == BP__CU_SUCCESS;) {
         const line *words = &own->kernel->lines[at++];
@@ -266,8 +305,10 @@ static CUresult run_thread(thread *own) {
         if (strcmp(first, "ret") == 0) {
             return BP__CU_SUCCESS;
         }
-        if (*first == '@') { /* @%predicate bra LABEL */
+        if (*first == '@' && strcmp(words->words[1], "bra") == 0) { /* @%predicate bra LABEL */
             at = value_of(own, first + 1) ? find_label(own->kernel, words->words[2]) : at;
+        } else if (*first == '@') { /* @%predicate INSTRUCTION */
+            run_if(own, words);
         } else if (first[strlen(first) - 1] != ':') {
             run_line(own, words);
         }
