@@ -12,101 +12,17 @@ Arguments are as in torch.nn.functional and torch.lstm. Tensors are dense and on
 docs/how-to/train-torch-models.md has more.
 """
 
-from ._activations import (
-    celu,
-    elu,
-    gelu,
-    hardshrink,
-    hardsigmoid,
-    hardswish,
-    hardtanh,
-    leaky_relu,
-    logsigmoid,
-    mish,
-    relu,
-    relu6,
-    selu,
-    sigmoid,
-    silu,
-    softplus,
-    softshrink,
-    softsign,
-    tanh,
-    tanhshrink,
-    threshold,
-)
-from ._attention import scaled_dot_product_attention
-from ._convolutions import conv1d, conv2d, conv3d, conv_transpose1d, conv_transpose2d, conv_transpose3d, linear
-from ._norms import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
-from ._pooling import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_avg_pool3d,
-    adaptive_max_pool1d,
-    adaptive_max_pool2d,
-    adaptive_max_pool3d,
-    avg_pool1d,
-    avg_pool2d,
-    avg_pool3d,
-    max_pool1d,
-    max_pool2d,
-    max_pool3d,
-)
-from ._recurrent import gru, lstm, rnn_relu, rnn_tanh
-from ._rows import embedding, log_softmax, softmax
+from . import _activations, _attention, _convolutions, _norms, _pooling, _recurrent, _rows
+from ._activations import *  # noqa: F403
+from ._attention import *  # noqa: F403
+from ._convolutions import *  # noqa: F403
+from ._norms import *  # noqa: F403
+from ._pooling import *  # noqa: F403
+from ._recurrent import *  # noqa: F403
+from ._rows import *  # noqa: F403
 
 __all__ = [
-    "adaptive_avg_pool1d",
-    "adaptive_avg_pool2d",
-    "adaptive_avg_pool3d",
-    "adaptive_max_pool1d",
-    "adaptive_max_pool2d",
-    "adaptive_max_pool3d",
-    "avg_pool1d",
-    "avg_pool2d",
-    "avg_pool3d",
-    "batch_norm",
-    "celu",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "elu",
-    "embedding",
-    "gelu",
-    "group_norm",
-    "gru",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "instance_norm",
-    "layer_norm",
-    "leaky_relu",
-    "linear",
-    "log_softmax",
-    "logsigmoid",
-    "lstm",
-    "max_pool1d",
-    "max_pool2d",
-    "max_pool3d",
-    "mish",
-    "relu",
-    "relu6",
-    "rms_norm",
-    "rnn_relu",
-    "rnn_tanh",
-    "scaled_dot_product_attention",
-    "selu",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "tanh",
-    "tanhshrink",
-    "threshold",
+    name
+    for part in (_activations, _attention, _convolutions, _norms, _pooling, _recurrent, _rows)
+    for name in part.__all__
 ]

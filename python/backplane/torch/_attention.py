@@ -9,6 +9,8 @@ import torch
 from ..nn import functional, grad
 from ._operators import define, empty, ops
 
+__all__ = ["scaled_dot_product_attention"]
+
 _FIELDS = "Tensor? mask, float dropout_p, bool is_causal, float? scale, bool enable_gqa, Tensor? seed"
 
 

@@ -9,7 +9,9 @@ from torch.nn import functional as F
 
 from .._errors import bad_value
 from ..nn import functional, grad
-from ._operators import Numbers, batched, define, empty, ops, several
+from ._operators import Numbers, batched, define, empty, for_dimensions, ops, several
+
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "linear"]
 
 _CONV = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
 _TRANSPOSED = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
@@ -116,68 +118,30 @@ def _same_padding(input: torch.Tensor, kernel: Sequence[int], dilation: Sequence
     return input, tuple(t // 2 for t in total)
 
 
-def _conv(
-    count: int,
-    input: torch.Tensor,
-    weight: torch.Tensor,
-    bias: Optional[torch.Tensor],
-    stride: Numbers,
-    padding: Union[Numbers, str],
-    dilation: Numbers,
-    groups: int,
-) -> torch.Tensor:
-    name = f"conv{count}d"
-    input, added = batched(input, count + 2, name)
-    strides, dilations = several(stride, count, "stride"), several(dilation, count, "dilation")
-    if padding == "same":
-        if any(s != 1 for s in strides):
-            raise bad_value(f"{name}: padding 'same' needs a stride of 1")
-        input, paddings = _same_padding(input, weight.shape[2:], dilations)
-    elif isinstance(padding, str) and padding != "valid":
-        raise bad_value(f"{name}: padding is {padding!r}; it takes numbers, 'same' and 'valid'")
-    else:
-        paddings = (0,) * count if isinstance(padding, str) else several(padding, count, "padding")
-    result = ops.convolution(input, weight, bias, strides, paddings, dilations, groups)
-    return result.squeeze(0) if added else result
+def _conv(count: int) -> Any:
+    def conv(
+        input: torch.Tensor,
+        weight: torch.Tensor,
+        bias: Optional[torch.Tensor] = None,
+        stride: Numbers = 1,
+        padding: Union[Numbers, str] = 0,
+        dilation: Numbers = 1,
+        groups: int = 1,
+    ) -> torch.Tensor:
+        input, added = batched(input, count + 2, f"conv{count}d")
+        strides, dilations = several(stride, count, "stride"), several(dilation, count, "dilation")
+        if padding == "same":
+            if any(s != 1 for s in strides):
+                raise bad_value(f"conv{count}d: padding 'same' needs a stride of 1")
+            input, paddings = _same_padding(input, weight.shape[2:], dilations)
+        elif isinstance(padding, str) and padding != "valid":
+            raise bad_value(f"conv{count}d: padding is {padding!r}; it takes numbers, 'same' and 'valid'")
+        else:
+            paddings = (0,) * count if isinstance(padding, str) else several(padding, count, "padding")
+        result = ops.convolution(input, weight, bias, strides, paddings, dilations, groups)
+        return result.squeeze(0) if added else result
 
-
-def conv1d(
-    input: torch.Tensor,
-    weight: torch.Tensor,
-    bias: Optional[torch.Tensor] = None,
-    stride: Numbers = 1,
-    padding: Union[Numbers, str] = 0,
-    dilation: Numbers = 1,
-    groups: int = 1,
-) -> torch.Tensor:
-    """As torch.nn.functional.conv1d."""
-    return _conv(1, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv2d(
-    input: torch.Tensor,
-    weight: torch.Tensor,
-    bias: Optional[torch.Tensor] = None,
-    stride: Numbers = 1,
-    padding: Union[Numbers, str] = 0,
-    dilation: Numbers = 1,
-    groups: int = 1,
-) -> torch.Tensor:
-    """As torch.nn.functional.conv2d."""
-    return _conv(2, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv3d(
-    input: torch.Tensor,
-    weight: torch.Tensor,
-    bias: Optional[torch.Tensor] = None,
-    stride: Numbers = 1,
-    padding: Union[Numbers, str] = 0,
-    dilation: Numbers = 1,
-    groups: int = 1,
-) -> torch.Tensor:
-    """As torch.nn.functional.conv3d."""
-    return _conv(3, input, weight, bias, stride, padding, dilation, groups)
+    return conv
 
 
 # ---- Transposed convolutions ----
@@ -217,68 +181,32 @@ define(
 )
 
 
-def _conv_transpose(
-    count: int,
-    input: torch.Tensor,
-    weight: torch.Tensor,
-    bias: Optional[torch.Tensor],
-    stride: Numbers,
-    padding: Numbers,
-    output_padding: Numbers,
-    groups: int,
-    dilation: Numbers,
-) -> torch.Tensor:
-    input, added = batched(input, count + 2, f"conv_transpose{count}d")
-    result = ops.convolution_transpose(
-        input,
-        weight,
-        bias,
-        several(stride, count, "stride"),
-        several(padding, count, "padding"),
-        several(output_padding, count, "output_padding"),
-        groups,
-        several(dilation, count, "dilation"),
-    )
-    return result.squeeze(0) if added else result
+def _conv_transpose(count: int) -> Any:
+    def conv_transpose(
+        input: torch.Tensor,
+        weight: torch.Tensor,
+        bias: Optional[torch.Tensor] = None,
+        stride: Numbers = 1,
+        padding: Numbers = 0,
+        output_padding: Numbers = 0,
+        groups: int = 1,
+        dilation: Numbers = 1,
+    ) -> torch.Tensor:
+        input, added = batched(input, count + 2, f"conv_transpose{count}d")
+        result = ops.convolution_transpose(
+            input,
+            weight,
+            bias,
+            several(stride, count, "stride"),
+            several(padding, count, "padding"),
+            several(output_padding, count, "output_padding"),
+            groups,
+            several(dilation, count, "dilation"),
+        )
+        return result.squeeze(0) if added else result
+
+    return conv_transpose
 
 
-def conv_transpose1d(
-    input: torch.Tensor,
-    weight: torch.Tensor,
-    bias: Optional[torch.Tensor] = None,
-    stride: Numbers = 1,
-    padding: Numbers = 0,
-    output_padding: Numbers = 0,
-    groups: int = 1,
-    dilation: Numbers = 1,
-) -> torch.Tensor:
-    """As torch.nn.functional.conv_transpose1d."""
-    return _conv_transpose(1, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def conv_transpose2d(
-    input: torch.Tensor,
-    weight: torch.Tensor,
-    bias: Optional[torch.Tensor] = None,
-    stride: Numbers = 1,
-    padding: Numbers = 0,
-    output_padding: Numbers = 0,
-    groups: int = 1,
-    dilation: Numbers = 1,
-) -> torch.Tensor:
-    """As torch.nn.functional.conv_transpose2d."""
-    return _conv_transpose(2, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def conv_transpose3d(
-    input: torch.Tensor,
-    weight: torch.Tensor,
-    bias: Optional[torch.Tensor] = None,
-    stride: Numbers = 1,
-    padding: Numbers = 0,
-    output_padding: Numbers = 0,
-    groups: int = 1,
-    dilation: Numbers = 1,
-) -> torch.Tensor:
-    """As torch.nn.functional.conv_transpose3d."""
-    return _conv_transpose(3, input, weight, bias, stride, padding, output_padding, groups, dilation)
+conv1d, conv2d, conv3d = for_dimensions(_conv, "conv{}d")
+conv_transpose1d, conv_transpose2d, conv_transpose3d = for_dimensions(_conv_transpose, "conv_transpose{}d")

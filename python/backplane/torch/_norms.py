@@ -10,6 +10,8 @@ from .._errors import bad_value
 from ..nn import functional, grad
 from ._operators import define, empty, ops
 
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
+
 
 def _wide(x: torch.Tensor) -> torch.dtype:
     """The type of statistics."""

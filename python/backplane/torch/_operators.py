@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, NoReturn, Optional, Sequence, Tuple, Union
+from typing import Any, Callable, List, NoReturn, Optional, Sequence, Tuple, Union
 
 import torch
 
@@ -68,3 +68,16 @@ def batched(x: torch.Tensor, ndim: int, name: str) -> Tuple[torch.Tensor, bool]:
     if x.dim() != ndim:
         raise bad_value(f"{name}: input has {x.dim()} dimensions; it must have {ndim - 1} or {ndim}", "E_SHAPE")
     return x, False
+
+
+def named(function: Any, name: str, what: str) -> Any:
+    """Gives a function that was made for a name this name, and its help."""
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"As {what}."
+    return function
+
+
+def for_dimensions(make: Callable[[int], Any], name: str) -> List[Any]:
+    """Returns the functions for one, two and three dimensions, which ``make`` makes."""
+    names = [name.format(n) for n in (1, 2, 3)]
+    return [named(make(n), one, f"torch.nn.functional.{one}") for n, one in enumerate(names, 1)]

@@ -8,7 +8,22 @@ import torch
 
 from .._errors import bad_value
 from ..nn import functional, grad
-from ._operators import Numbers, batched, define, empty, ops, several
+from ._operators import Numbers, batched, define, empty, for_dimensions, ops, several
+
+__all__ = [
+    "adaptive_avg_pool1d",
+    "adaptive_avg_pool2d",
+    "adaptive_avg_pool3d",
+    "adaptive_max_pool1d",
+    "adaptive_max_pool2d",
+    "adaptive_max_pool3d",
+    "avg_pool1d",
+    "avg_pool2d",
+    "avg_pool3d",
+    "max_pool1d",
+    "max_pool2d",
+    "max_pool3d",
+]
 
 Sizes = Union[int, Sequence[Optional[int]]]
 
@@ -97,124 +112,52 @@ define(
 Indexed = Union[torch.Tensor, Tuple[torch.Tensor, torch.Tensor]]
 
 
-def _max_pool(
-    count: int,
-    input: torch.Tensor,
-    kernel_size: Numbers,
-    stride: Optional[Numbers],
-    padding: Numbers,
-    dilation: Numbers,
-    ceil_mode: bool,
-    return_indices: bool,
-) -> Indexed:
-    input, added = batched(input, count + 2, f"max_pool{count}d")
-    kernel = several(kernel_size, count, "kernel_size")
-    found = ops.max_pool(
-        input,
-        kernel,
-        kernel if stride is None else several(stride, count, "stride"),
-        several(padding, count, "padding"),
-        several(dilation, count, "dilation"),
-        ceil_mode,
-    )
-    found = tuple(one.squeeze(0) if added else one for one in found)
-    return found if return_indices else found[0]
+def _max_pool(count: int) -> Any:
+    def max_pool(
+        input: torch.Tensor,
+        kernel_size: Numbers,
+        stride: Optional[Numbers] = None,
+        padding: Numbers = 0,
+        dilation: Numbers = 1,
+        ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Indexed:
+        input, added = batched(input, count + 2, f"max_pool{count}d")
+        kernel = several(kernel_size, count, "kernel_size")
+        strides = kernel if stride is None else several(stride, count, "stride")
+        rest = several(padding, count, "padding"), several(dilation, count, "dilation"), ceil_mode
+        return _results(ops.max_pool(input, kernel, strides, *rest), added, return_indices)
+
+    return max_pool
 
 
-def max_pool1d(
-    input: torch.Tensor,
-    kernel_size: Numbers,
-    stride: Optional[Numbers] = None,
-    padding: Numbers = 0,
-    dilation: Numbers = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Indexed:
-    """As torch.nn.functional.max_pool1d."""
-    return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+def _results(found: Any, added: bool, indices: bool) -> Indexed:
+    values, where = (one.squeeze(0) if added else one for one in found)
+    return (values, where) if indices else values
 
 
-def max_pool2d(
-    input: torch.Tensor,
-    kernel_size: Numbers,
-    stride: Optional[Numbers] = None,
-    padding: Numbers = 0,
-    dilation: Numbers = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Indexed:
-    """As torch.nn.functional.max_pool2d."""
-    return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
+def _avg_pool(count: int) -> Any:
+    def avg_pool(
+        input: torch.Tensor,
+        kernel_size: Numbers,
+        stride: Optional[Numbers] = None,
+        padding: Numbers = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: Optional[int] = None,
+    ) -> torch.Tensor:
+        input, added = batched(input, count + 2, f"avg_pool{count}d")
+        kernel = several(kernel_size, count, "kernel_size")
+        strides = kernel if stride is None else several(stride, count, "stride")
+        paddings = several(padding, count, "padding")
+        found = ops.avg_pool(input, kernel, strides, paddings, ceil_mode, count_include_pad, divisor_override)
+        return found.squeeze(0) if added else found
+
+    return avg_pool
 
 
-def max_pool3d(
-    input: torch.Tensor,
-    kernel_size: Numbers,
-    stride: Optional[Numbers] = None,
-    padding: Numbers = 0,
-    dilation: Numbers = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Indexed:
-    """As torch.nn.functional.max_pool3d."""
-    return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
-
-
-def _avg_pool(
-    count: int,
-    input: torch.Tensor,
-    kernel_size: Numbers,
-    stride: Optional[Numbers],
-    padding: Numbers,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor_override: Optional[int],
-) -> torch.Tensor:
-    input, added = batched(input, count + 2, f"avg_pool{count}d")
-    kernel = several(kernel_size, count, "kernel_size")
-    strides = kernel if stride is None else several(stride, count, "stride")
-    paddings = several(padding, count, "padding")
-    found = ops.avg_pool(input, kernel, strides, paddings, ceil_mode, count_include_pad, divisor_override)
-    return found.squeeze(0) if added else found
-
-
-def avg_pool1d(
-    input: torch.Tensor,
-    kernel_size: Numbers,
-    stride: Optional[Numbers] = None,
-    padding: Numbers = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-) -> torch.Tensor:
-    """As torch.nn.functional.avg_pool1d."""
-    return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
-
-
-def avg_pool2d(
-    input: torch.Tensor,
-    kernel_size: Numbers,
-    stride: Optional[Numbers] = None,
-    padding: Numbers = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: Optional[int] = None,
-) -> torch.Tensor:
-    """As torch.nn.functional.avg_pool2d."""
-    return _avg_pool(2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
-
-def avg_pool3d(
-    input: torch.Tensor,
-    kernel_size: Numbers,
-    stride: Optional[Numbers] = None,
-    padding: Numbers = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: Optional[int] = None,
-) -> torch.Tensor:
-    """As torch.nn.functional.avg_pool3d."""
-    return _avg_pool(3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override)
-
+max_pool1d, max_pool2d, max_pool3d = for_dimensions(_max_pool, "max_pool{}d")
+avg_pool1d, avg_pool2d, avg_pool3d = for_dimensions(_avg_pool, "avg_pool{}d")
 
 # ---- Results of a given size ----
 
@@ -266,44 +209,22 @@ def _wanted_sizes(input: torch.Tensor, output_size: Sizes, count: int) -> Tuple[
     return tuple(input.shape[i - count] if n is None else n for i, n in enumerate(wanted))
 
 
-def _adaptive_max(count: int, input: torch.Tensor, output_size: Sizes, return_indices: bool) -> Indexed:
-    input, added = batched(input, count + 2, f"adaptive_max_pool{count}d")
-    found = ops.adaptive_max_pool(input, _wanted_sizes(input, output_size, count))
-    found = tuple(one.squeeze(0) if added else one for one in found)
-    return found if return_indices else found[0]
+def _adaptive_max(count: int) -> Any:
+    def adaptive_max_pool(input: torch.Tensor, output_size: Sizes, return_indices: bool = False) -> Indexed:
+        input, added = batched(input, count + 2, f"adaptive_max_pool{count}d")
+        return _results(ops.adaptive_max_pool(input, _wanted_sizes(input, output_size, count)), added, return_indices)
+
+    return adaptive_max_pool
 
 
-def _adaptive_avg(count: int, input: torch.Tensor, output_size: Sizes) -> torch.Tensor:
-    input, added = batched(input, count + 2, f"adaptive_avg_pool{count}d")
-    found = ops.adaptive_avg_pool(input, _wanted_sizes(input, output_size, count))
-    return found.squeeze(0) if added else found
+def _adaptive_avg(count: int) -> Any:
+    def adaptive_avg_pool(input: torch.Tensor, output_size: Sizes) -> torch.Tensor:
+        input, added = batched(input, count + 2, f"adaptive_avg_pool{count}d")
+        found = ops.adaptive_avg_pool(input, _wanted_sizes(input, output_size, count))
+        return found.squeeze(0) if added else found
+
+    return adaptive_avg_pool
 
 
-def adaptive_max_pool1d(input: torch.Tensor, output_size: Sizes, return_indices: bool = False) -> Indexed:
-    """As torch.nn.functional.adaptive_max_pool1d."""
-    return _adaptive_max(1, input, output_size, return_indices)
-
-
-def adaptive_max_pool2d(input: torch.Tensor, output_size: Sizes, return_indices: bool = False) -> Indexed:
-    """As torch.nn.functional.adaptive_max_pool2d."""
-    return _adaptive_max(2, input, output_size, return_indices)
-
-
-def adaptive_max_pool3d(input: torch.Tensor, output_size: Sizes, return_indices: bool = False) -> Indexed:
-    """As torch.nn.functional.adaptive_max_pool3d."""
-    return _adaptive_max(3, input, output_size, return_indices)
-
-
-def adaptive_avg_pool1d(input: torch.Tensor, output_size: Sizes) -> torch.Tensor:
-    """As torch.nn.functional.adaptive_avg_pool1d."""
-    return _adaptive_avg(1, input, output_size)
-
-
-def adaptive_avg_pool2d(input: torch.Tensor, output_size: Sizes) -> torch.Tensor:
-    """As torch.nn.functional.adaptive_avg_pool2d."""
-    return _adaptive_avg(2, input, output_size)
-
-
-def adaptive_avg_pool3d(input: torch.Tensor, output_size: Sizes) -> torch.Tensor:
-    """As torch.nn.functional.adaptive_avg_pool3d."""
-    return _adaptive_avg(3, input, output_size)
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = for_dimensions(_adaptive_max, "adaptive_max_pool{}d")
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = for_dimensions(_adaptive_avg, "adaptive_avg_pool{}d")

@@ -9,7 +9,9 @@ from torch.nn import functional as F
 
 from .._errors import bad_value
 from ..nn import functional, grad
-from ._operators import define, empty, ops
+from ._operators import define, empty, named, ops
+
+__all__ = ["gru", "lstm", "rnn_relu", "rnn_tanh"]
 
 _RESERVES = {"lstm": 5, "gru": 4, "rnn_tanh": 0, "rnn_relu": 0}  # numbers of each state and step that the gradients need
 
@@ -144,53 +146,22 @@ def lstm(
     return output, h_n, c_n
 
 
-def _with_one_state(
-    name: str, input: torch.Tensor, hx: torch.Tensor, params: Sequence[torch.Tensor], *rest: Any
-) -> Tuple[torch.Tensor, torch.Tensor]:
-    output, h_n = _run(name, input, [hx], params, *rest)
-    return output, h_n
+def _with_one_state(name: str) -> Any:
+    def layers(
+        input: torch.Tensor,
+        hx: torch.Tensor,
+        params: Sequence[torch.Tensor],
+        has_biases: bool = True,
+        num_layers: int = 1,
+        dropout: float = 0.0,
+        train: bool = False,
+        bidirectional: bool = False,
+        batch_first: bool = False,
+    ) -> Tuple[torch.Tensor, torch.Tensor]:
+        output, h_n = _run(name, input, [hx], params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+        return output, h_n
+
+    return named(layers, name, f"torch.{name}: output and h_n")
 
 
-def gru(
-    input: torch.Tensor,
-    hx: torch.Tensor,
-    params: Sequence[torch.Tensor],
-    has_biases: bool = True,
-    num_layers: int = 1,
-    dropout: float = 0.0,
-    train: bool = False,
-    bidirectional: bool = False,
-    batch_first: bool = False,
-) -> Tuple[torch.Tensor, torch.Tensor]:
-    """As torch.gru: output and h_n."""
-    return _with_one_state("gru", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
-
-
-def rnn_tanh(
-    input: torch.Tensor,
-    hx: torch.Tensor,
-    params: Sequence[torch.Tensor],
-    has_biases: bool = True,
-    num_layers: int = 1,
-    dropout: float = 0.0,
-    train: bool = False,
-    bidirectional: bool = False,
-    batch_first: bool = False,
-) -> Tuple[torch.Tensor, torch.Tensor]:
-    """As torch.rnn_tanh: output and h_n."""
-    return _with_one_state("rnn_tanh", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
-
-
-def rnn_relu(
-    input: torch.Tensor,
-    hx: torch.Tensor,
-    params: Sequence[torch.Tensor],
-    has_biases: bool = True,
-    num_layers: int = 1,
-    dropout: float = 0.0,
-    train: bool = False,
-    bidirectional: bool = False,
-    batch_first: bool = False,
-) -> Tuple[torch.Tensor, torch.Tensor]:
-    """As torch.rnn_relu: output and h_n."""
-    return _with_one_state("rnn_relu", input, hx, params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
+gru, rnn_tanh, rnn_relu = (_with_one_state(name) for name in ("gru", "rnn_tanh", "rnn_relu"))

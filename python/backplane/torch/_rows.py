@@ -9,6 +9,8 @@ import torch
 from ..nn import functional, grad
 from ._operators import define, empty, ops
 
+__all__ = ["embedding", "log_softmax", "softmax"]
+
 
 def _save_rows(ctx: Any, inputs: Any, output: torch.Tensor) -> None:
     ctx.save_for_backward(output)
