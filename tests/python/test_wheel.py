@@ -50,7 +50,7 @@ def test_what_is_in_it(site):
     assert (package / "py.typed").exists() and (package / "_core.pyi").exists()
     sources = {path.relative_to(ROOT / "python") for path in (ROOT / "python/backplane").rglob("*.py")}
     assert sources <= {path.relative_to(site) for path in package.rglob("*.py")}
-    wheel = next(site.glob("backplane-*.dist-info/WHEEL")).read_text()
+    wheel = next(site.glob("libbackplane-*.dist-info/WHEEL")).read_text()
     assert "Tag: cp39-abi3-" in wheel
 
 
