@@ -2,7 +2,7 @@
 #
 # In the build folder the package build/python/backplane consists of links to python/backplane, so that tests run with
 # PYTHONPATH=build/python. In a wheel (SKBUILD, see pyproject.toml) the package contains the library, its modules, the
-# probe and the command, at the same paths relative to the library as in the build folder.
+# probe and the command, at the same paths relative to the library as in the build folder. The wheel has the command's man page and completions too.
 option(BACKPLANE_PYTHON "Build the Python module, if Python's header is installed" ON)
 
 set(python_missing "")
@@ -59,6 +59,8 @@ if(DEFINED SKBUILD)
     if(provider_modules)
         install(TARGETS ${provider_modules} LIBRARY DESTINATION backplane/backplane-providers COMPONENT python)
     endif()
+    # pip puts them into the environment's prefix.
+    install_command_pages(${SKBUILD_DATA_DIR}/share/man ${SKBUILD_DATA_DIR}/share COMPONENT python)
     foreach(part backplane_hooks backplane_preload backplane_audit) # for `backplane launch`
         if(TARGET ${part})
             install(TARGETS ${part} LIBRARY DESTINATION backplane/backplane-launch COMPONENT python)
