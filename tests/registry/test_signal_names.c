@@ -1,4 +1,4 @@
-/* test_signal_names.c - the probe helper's names of signals are those of the C library. */
+/* test_signal_names.c - the probe helper names signals as the C library does. */
 #include "registry/support_registry.h"
 
 #include "probe/probe.h"
