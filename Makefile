@@ -37,7 +37,7 @@ bench-choice: programs ## score the choice of a library, tuned and untuned, and 
 	@tools/bench_choice.sh $(OUT)
 
 install: programs ## install into PREFIX (default /usr/local), below DESTDIR if it is given
-	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
+	@tools/install.sh build "$(PREFIX)" "$(DESTDIR)"
 
 uninstall: programs ## remove what install put into PREFIX, below DESTDIR if it is given
 	@tools/uninstall.sh build "$(PREFIX)" "$(DESTDIR)"
