@@ -43,7 +43,7 @@ uninstall: programs ## remove what install put into PREFIX, below DESTDIR if it 
 	@tools/uninstall.sh build "$(PREFIX)" "$(DESTDIR)"
 
 wheels: ## build the wheels of a release into build/wheels, for x86-64 and ARM, audit them, and test the one of this machine; ARCH chooses
-	@tools/need.sh wheels cmake:cmake ninja:ninja-build gcc:gcc $(if $(filter-out x86_64,$(or $(ARCH),aarch64)),aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu)
+	@tools/need.sh wheels cmake:cmake ninja:ninja-build gcc:gcc $(if $(filter-out x86_64,$(or $(ARCH),aarch64)),aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu qemu-aarch64:qemu-user)
 	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) python3 -B tools/wheels.py $(ARCH)
 
 deb: ## build Debian's packages into build/deb, twice, check them with lintian, and as root install, use and remove them

@@ -60,8 +60,9 @@ def run(*command, **options):
     return done.stdout
 
 
-def sources(place):
-    """Copies the files of the repository into a folder, with packaging/debian as debian."""
+def sources():
+    """Copies the files of the repository into a folder, with packaging/debian as debian, and returns it."""
+    place = FOLDER / "sources"
     shutil.rmtree(place, ignore_errors=True)
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False)
     if listed.returncode:
@@ -71,13 +72,14 @@ def sources(place):
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, place / name)
     shutil.copytree(place / "packaging/debian", place / "debian")
+    return place
 
 
-def build(name):
-    """Builds the packages in a folder of that name, and returns the folder."""
+def build(copied, name):
+    """Builds the packages from copied sources in a folder of that name, and returns the folder."""
     place = FOLDER / name
     shutil.rmtree(place, ignore_errors=True)
-    sources(place / "backplane")
+    shutil.copytree(copied, place / "backplane", symlinks=True)
     clean = {key: value for key, value in os.environ.items() if key not in ("CFLAGS", "LDFLAGS", "CC", "VIRTUAL_ENV", "SOURCE_DATE_EPOCH")}
     jobs = os.environ.get("CMAKE_BUILD_PARALLEL_LEVEL", "auto")
     log = run("dpkg-buildpackage", "--build=binary", "--unsigned-source", "--unsigned-changes", f"-j{jobs}", cwd=place / "backplane",
@@ -192,14 +194,15 @@ def main():
     FOLDER.mkdir(parents=True, exist_ok=True)
     for old in FOLDER.glob("*.deb"):
         old.unlink()
-    first = build("first")
+    copied = sources()
+    first = build(copied, "first")
     said = run("lintian", "--allow-root", "--fail-on", "error,warning", "--tag-display-limit", "0", *first.glob("*.changes"))
     print(said or "lintian: no errors, no warnings")
     lines = [f"{package.name}: {package.stat().st_size / 1e6:.2f} MB" for package in sorted(first.glob("*.deb"))]
     wrong = [f"not hardened: {name}" for name in hardening(first)]
     lines.append("lintian: no errors, no warnings; hardened; debug information in packages of its own")
     if "--once" not in sys.argv:
-        different = differing(first, build("second/in-another-folder"))
+        different = differing(first, build(copied, "second/in-another-folder"))
         wrong += [f"two builds differ: {name}" for name in different]
         lines.append("reproducible: two builds in different folders are equal")
     found = installed(first)

@@ -23,6 +23,7 @@ TOOLS = FOLDER / "tools"
 GLIBC = "2.28"
 MOST_BYTES = 6_000_000
 ARCHITECTURES = ("x86_64", "aarch64")
+SHARED_OBJECT = 3  # the type of an ELF file: a library, or a program for any address
 # What a wheel has next to the modules of Python; the drop-in objects are for x86-64.
 BINARIES = {"_core.abi3.so", "libbackplane.so.0", "backplane-probe", "bin/backplane"} | {
     f"backplane-providers/{name}.so" for name in ("blas", "cuda", "fftw", "opencl")}
@@ -95,6 +96,8 @@ def other_headers():
     return place
 
 
+# Names of functions are left out here, because the system's strip knows no other processor.
+LINKING = {"SHARED": "-Wl,-s", "MODULE": "-Wl,-s", "EXE": "-Wl,-s -pie"}
 COMPILER = """#!/bin/sh
 # gcc with the headers of glibc {glibc}; objects are linked with the symbols of that version.
 case " $* " in
@@ -128,8 +131,14 @@ def toolchain(architecture):
     path = FOLDER / f"{architecture}.cmake"
     path.write_text(f"set(CMAKE_SYSTEM_NAME Linux)\nset(CMAKE_SYSTEM_PROCESSOR {architecture})\nset(CMAKE_C_COMPILER {compiler})\n"
                     f"set(CMAKE_AR {tools['ar']})\nset(CMAKE_RANLIB {tools['ranlib']})\n"
-                    + "".join(f"set(CMAKE_{kind}_LINKER_FLAGS_INIT -Wl,-s)\n" for kind in ("SHARED", "MODULE", "EXE")))
+                    + "".join(f"set(CMAKE_{kind}_LINKER_FLAGS_INIT \"{flags}\")\n" for kind, flags in LINKING.items()))
     return path
+
+
+def auditor(architecture):
+    """Returns the command that starts auditwheel. It knows the platforms of this machine's processor only, so it is told another one."""
+    program = f"import platform, sys, auditwheel.main; platform.machine = lambda: {architecture!r}; sys.exit(auditwheel.main.main())"
+    return TOOLS / "bin/python", "-c", program
 
 
 def build(source, architecture):
@@ -145,7 +154,7 @@ def build(source, architecture):
     tag = f"manylinux_{GLIBC.replace('.', '_')}_{architecture}"
     for old in FOLDER.glob(f"*_{architecture}.whl"):
         old.unlink()
-    run(TOOLS / "bin/auditwheel", "repair", "--only-plat", "--plat", tag, "--wheel-dir", FOLDER, wheel, env=reproducible())
+    run(*auditor(architecture), "repair", "--only-plat", "--plat", tag, "--wheel-dir", FOLDER, wheel, env=reproducible())
     (repaired,) = FOLDER.glob(f"*{tag}.whl")
     return repaired
 
@@ -168,6 +177,8 @@ def faults(wheel, architecture):
             if data[:4] != b"\x7fELF":
                 continue
             found.add(name.removeprefix("backplane/"))
+            if int.from_bytes(data[16:18], "little") != SHARED_OBJECT:
+                wrong.append(f"{name}: cannot be loaded at any address")
             needed = glibc_versions(data)
             if int.from_bytes(data[18:20], "little") != machine:
                 wrong.append(f"{name}: is for another processor")
@@ -198,8 +209,9 @@ def installed(wheel, program, folder):
     shutil.rmtree(folder, ignore_errors=True)
     run(program, "-m", "venv", folder)
     run(folder / "bin/python", "-m", "pip", "--disable-pip-version-check", "-q", "install", "--no-index", "--only-binary=:all:", wheel)
-    run(folder / "bin/python", "-c", FIRST_PRODUCT, cwd=folder)
-    listed = run(folder / "bin/backplane", "list", cwd=folder)
+    apart = {"cwd": folder, "env": {**os.environ, "BACKPLANE_CACHE_DIR": str(folder / "cache"), "XDG_CONFIG_HOME": str(folder)}}
+    run(folder / "bin/python", "-c", FIRST_PRODUCT, **apart)
+    listed = run(folder / "bin/backplane", "list", **apart)
     if "native" not in listed:
         sys.exit(f"make wheels: the command of the wheel lists no 'native':\n{listed}")
     return folder
@@ -211,7 +223,7 @@ def tested(folder):
     (site,) = folder.glob("lib/python3*/site-packages")
     # The tests find the package and the command in a build folder.
     as_built = folder / "as-built"
-    (as_built).mkdir()
+    as_built.mkdir()
     (as_built / "python").symlink_to(site)
     for path in (site / "backplane/bin/backplane", site / "backplane/backplane-launch"):
         (as_built / path.name).symlink_to(path)
@@ -221,6 +233,25 @@ def tested(folder):
                      env={**os.environ, "BACKPLANE_BUILD": str(as_built)})
         results.append(output.strip().splitlines()[-1])
     return results
+
+
+def emulated(wheel, architecture):
+    """Runs the command of a wheel for another architecture under qemu, on its own kernels, and returns what was done."""
+    qemu = shutil.which(f"qemu-{architecture}")
+    if not qemu:
+        return f"not run: qemu-{architecture} is missing"
+    place = FOLDER / f"unpacked-{architecture}"
+    shutil.rmtree(place, ignore_errors=True)
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(place)
+    command = place / "backplane/bin/backplane"
+    command.chmod(0o755)
+    said = run(qemu, "-L", f"/usr/{architecture}-linux-gnu", command, "compare", "matmul",
+               ROOT / "examples/data/digits_t.npy", ROOT / "examples/data/digits.npy",
+               env={**os.environ, "BACKPLANE_REGISTRY_SYSTEM": "false", "BACKPLANE_CACHE_DIR": str(place / "cache")})
+    if "native" not in said:
+        sys.exit(f"make wheels: the command of {wheel.name} computes nothing:\n{said}")
+    return "a product of the command is right under qemu"
 
 
 def main():
@@ -234,13 +265,15 @@ def main():
         wrong = faults(wheel, architecture)
         if wrong:
             sys.exit("\n".join(wrong))
-        print(run(TOOLS / "bin/auditwheel", "show", wheel).strip())
+        print(run(*auditor(architecture), "show", wheel).strip())
         lines.append(f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB, symbols of glibc {GLIBC} or older, for its processor, complete")
         if architecture == platform.machine():
             for version, program in pythons().items():
                 folder = installed(wheel, program, FOLDER / f"fresh-{version}")
                 lines.append(f"  Python {version}: installed, first product, backplane list")
             lines += [f"  tests: {text}" for text in tested(folder)]
+        else:
+            lines.append(f"  {emulated(wheel, architecture)}")
     print("", *lines, sep="\n")
 
 
