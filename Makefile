@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 
-.PHONY: programs build run test test-all test-opencl gpu-check bench bench-choice install uninstall fuzz sanitize clang compilers aarch64 numpy-tests array-api format lint docs site symbols netlib-tests bootstrap clean help
+.PHONY: programs build run test test-all test-opencl gpu-check bench bench-choice install uninstall fuzz sanitize clang compilers aarch64 numpy-tests array-api format lint docs site symbols netlib-tests wheels deb bootstrap clean help
 
 .PHONY: programs
 programs: build/CMakeCache.txt ## build the library, its modules, the command and the Python module into build/ (the default)
@@ -37,10 +37,19 @@ bench-choice: programs ## score the choice of a library, tuned and untuned, and 
 	@tools/bench_choice.sh $(OUT)
 
 install: programs ## install into PREFIX (default /usr/local), below DESTDIR if it is given
-	@DESTDIR="$(DESTDIR)" cmake --install build --prefix "$(PREFIX)"
+	@tools/install.sh build "$(PREFIX)" "$(DESTDIR)"
 
 uninstall: programs ## remove what install put into PREFIX, below DESTDIR if it is given
 	@tools/uninstall.sh build "$(PREFIX)" "$(DESTDIR)"
+
+wheels: ## build the wheels of a release into build/wheels, for x86-64 and ARM, audit them, and test the one of this machine; ARCH chooses
+	@tools/need.sh wheels cmake:cmake ninja:ninja-build gcc:gcc $(if $(filter-out x86_64,$(or $(ARCH),aarch64)),aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu qemu-aarch64:qemu-user)
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) python3 -B tools/wheels.py $(ARCH)
+
+deb: ## build Debian's packages into build/deb, twice, check them with lintian, and as root install, use and remove them
+	@tools/need.sh deb cmake:cmake ninja:ninja-build cc:gcc pkg-config:pkg-config dpkg-buildpackage:dpkg-dev dh:debhelper lintian:lintian \
+	    dh_python3:dh-python man:man-db :libpython3-dev :libhwloc-dev
+	@CMAKE_BUILD_PARALLEL_LEVEL=$(JOBS) python3 -B tools/deb.py
 
 fuzz: bootstrap ## install requirements, build with clang, and run each fuzz target for FUZZ_SECONDS (default 60)
 	@tools/need.sh fuzz clang:clang :libclang-rt-dev

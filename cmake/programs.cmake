@@ -101,6 +101,18 @@ if(Python3_FOUND)
     add_dependencies(docs docs_command)
 endif()
 
+# The manual pages of the functions, which `make install` installs.
+if(Python3_FOUND)
+    set(function_pages ${CMAKE_BINARY_DIR}/man3)
+    file(GLOB public_headers CONFIGURE_DEPENDS include/backplane/*.h)
+    add_custom_command(OUTPUT ${function_pages}/bp_version.3
+        COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_SOURCE_DIR}/tools/man_pages.py ${function_pages}
+        COMMAND ${CMAKE_COMMAND} -E touch ${function_pages}/bp_version.3
+        DEPENDS ${public_headers} tools/man_pages.py tools/c_api.py docs/reference/settings.md VERBATIM)
+    add_custom_target(man_pages ALL DEPENDS ${function_pages}/bp_version.3)
+    add_dependencies(programs man_pages)
+endif()
+
 # What the code assumes of NVIDIA's GPUs, for `make gpu-check`; tests/cuda/local.cmake runs it on a double.
 file(GLOB gpu_sources CONFIGURE_DEPENDS tests/gpu/*.c)
 add_executable(gpu_check ${gpu_sources})

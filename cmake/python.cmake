@@ -2,8 +2,10 @@
 #
 # In the build folder the package build/python/backplane consists of links to python/backplane, so that tests run with
 # PYTHONPATH=build/python. In a wheel (SKBUILD, see pyproject.toml) the package contains the library, its modules, the
-# probe and the command, at the same paths relative to the library as in the build folder.
+# probe and the command, at the same paths relative to the library as in the build folder. The wheel has the command's man page and completions too.
+# With BACKPLANE_PYTHON_FOLDER, as packages of distributions need it, the package uses the installed library and command.
 option(BACKPLANE_PYTHON "Build the Python module, if Python's header is installed" ON)
+set(BACKPLANE_PYTHON_FOLDER "" CACHE STRING "Folder below the prefix into which the Python package is installed, on top of the installed library; empty: not installed")
 
 set(python_missing "")
 if(NOT BACKPLANE_PYTHON)
@@ -59,9 +61,32 @@ if(DEFINED SKBUILD)
     if(provider_modules)
         install(TARGETS ${provider_modules} LIBRARY DESTINATION backplane/backplane-providers COMPONENT python)
     endif()
+    # pip puts them into the environment's prefix.
+    install_command_pages(${SKBUILD_DATA_DIR}/share/man ${SKBUILD_DATA_DIR}/share COMPONENT python)
     foreach(part backplane_hooks backplane_preload backplane_audit) # for `backplane launch`
         if(TARGET ${part})
             install(TARGETS ${part} LIBRARY DESTINATION backplane/backplane-launch COMPONENT python)
         endif()
     endforeach()
+endif()
+
+if(BACKPLANE_PYTHON_FOLDER AND NOT DEFINED SKBUILD)
+    set(package ${BACKPLANE_PYTHON_FOLDER}/backplane)
+    file(RELATIVE_PATH library_from_package ${CMAKE_INSTALL_PREFIX}/${package} ${CMAKE_INSTALL_FULL_LIBDIR})
+    file(RELATIVE_PATH command_from_package ${CMAKE_INSTALL_PREFIX}/${package}/bin ${CMAKE_INSTALL_FULL_BINDIR}/backplane)
+    set_target_properties(backplane_python PROPERTIES INSTALL_RPATH "$ORIGIN/${library_from_package}")
+    install_stripped(backplane_python ${package})
+    install(DIRECTORY python/backplane/ DESTINATION ${package} FILES_MATCHING PATTERN "*.py" PATTERN "*.pyi" PATTERN "py.typed")
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/installed-python)
+    file(CREATE_LINK ${command_from_package} ${CMAKE_BINARY_DIR}/installed-python/backplane SYMBOLIC)
+    install(FILES ${CMAKE_BINARY_DIR}/installed-python/backplane DESTINATION ${package}/bin)
+    # What importlib.metadata finds, such as the entry point by which torch has the backend.
+    file(READ pyproject.toml project)
+    string(REGEX MATCH "\\[project\\.entry-points\\.\"([a-z_]+)\"\\]\n([a-z_]+ = )\"([^\"]+)\"" found "${project}")
+    file(WRITE ${CMAKE_BINARY_DIR}/installed-python/entry_points.txt "[${CMAKE_MATCH_1}]\n${CMAKE_MATCH_2}${CMAKE_MATCH_3}\n")
+    string(REGEX MATCH "\ndescription = \"([^\"]+)\"" found "${project}")
+    file(WRITE ${CMAKE_BINARY_DIR}/installed-python/METADATA
+        "Metadata-Version: 2.1\nName: libbackplane\nVersion: ${PROJECT_VERSION}\nSummary: ${CMAKE_MATCH_1}\nLicense: Apache-2.0\n")
+    install(FILES ${CMAKE_BINARY_DIR}/installed-python/METADATA ${CMAKE_BINARY_DIR}/installed-python/entry_points.txt
+        DESTINATION ${BACKPLANE_PYTHON_FOLDER}/libbackplane-${PROJECT_VERSION}.dist-info)
 endif()

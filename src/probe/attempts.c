@@ -53,8 +53,7 @@ static void report_end(const subject *library, progress *state, int status) {
     } else if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF) {
         snprintf(how, sizeof how, "did not end within %d ms of processor time", state->limit_ms);
     } else if (WIFSIGNALED(status)) {
-        const char *name = sigabbrev_np(WTERMSIG(status));
-        snprintf(how, sizeof how, "ended the probe with SIG%s", name ? name : "?");
+        snprintf(how, sizeof how, "ended the probe with %s", signal_name(WTERMSIG(status)));
     } else {
         snprintf(how, sizeof how, "ended the probe");
     }

@@ -93,6 +93,9 @@ bool is_time_limit(int number);
 /* Returns whether a process that a signal ended is itself to blame. */
 bool is_own_fault(int number);
 
+/* Returns the name of a signal, such as "SIGSEGV"; "SIG?" for one without a name. */
+const char *signal_name(int number);
+
 /* Raises the soft limits of resources to the hard ones, as far as a library may need. */
 void raise_limits(void);
 

@@ -190,7 +190,6 @@ static void end_child(pid_t child, int *status, struct rusage *usage) {
 
 /* Ends the report. Writes an empty line first, because the child may have been ended in the middle of a line. */
 static void say_end(outcome how, int status, const struct rusage *usage, int64_t mebibytes, const char *limited) {
-    char signalled[32] = "";
     const char *end = "ended early";
     const char *at_limit = mebibytes > 0 && usage->ru_maxrss / 1024 >= mebibytes / 4 * 3
                                ? " at its limit of memory (registry.probe_memory)"
@@ -199,9 +198,7 @@ static void say_end(outcome how, int status, const struct rusage *usage, int64_t
     if (how == HUNG || how == STUCK || (WIFSIGNALED(status) && is_time_limit(WTERMSIG(status)))) {
         end = "hung";
     } else if (WIFSIGNALED(status)) {
-        const char *name = sigabbrev_np(WTERMSIG(status));
-        snprintf(signalled, sizeof signalled, "SIG%s", name ? name : "?");
-        end = signalled;
+        end = signal_name(WTERMSIG(status));
     }
     if (write(REPORT_FILE, "\n", 1) == 1) {
         report("end", "%s%s", end, at_limit);

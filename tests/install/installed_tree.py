@@ -16,7 +16,7 @@ EXPECTED = [
     "include/backplane/operations.hpp", "include/backplane/provider.h",
     "{lib}/libbackplane.so", "{lib}/libbackplane.so.0", "{lib}/pkgconfig/backplane.pc",
     "{lib}/cmake/Backplane/BackplaneConfig.cmake", "{lib}/cmake/Backplane/BackplaneConfigVersion.cmake",
-    "libexec/backplane/backplane-probe", "share/man/man1/backplane.1",
+    "libexec/backplane/backplane-probe", "share/man/man1/backplane.1", "share/man/man3/bp_matmul.3",
     "share/bash-completion/completions/backplane", "share/zsh/site-functions/_backplane",
     "share/fish/vendor_completions.d/backplane.fish", "share/backplane/devices/intel-arc-a770.json",
 ]
@@ -139,23 +139,32 @@ def with_find_package(prefix, folder):
 def uninstalled(folder):
     """What is wrong after `make uninstall`: only files of others, and the directories that hold them or are common, stay."""
     stage, failures = folder / "uninstall", []
+    build = os.path.relpath(common.build_folder(), common.ROOT)
+    (stage / "usr/local/bin").mkdir(parents=True)
     for prefix in ("/usr/local", "/opt/backplane"):
-        for component in ([], ["--component", "debug"]):
-            common.run("cmake", "--install", common.build_folder(), "--prefix", prefix, *component, env={**os.environ, "DESTDIR": str(stage)})
+        common.run("sh", common.ROOT / "tools/install.sh", build, prefix, stage, cwd=common.ROOT)
+        common.run("cmake", "--install", common.build_folder(), "--prefix", prefix, "--component", "debug", env={**os.environ, "DESTDIR": str(stage)})
     kept = stage / "opt/backplane/include/backplane/mine.h"
     kept.write_text("mine")
-    build = os.path.relpath(common.build_folder(), common.ROOT)
     said = [common.run("sh", common.ROOT / "tools/uninstall.sh", build, prefix, stage, cwd=common.ROOT)
             for prefix in ("/usr/local", "/opt/backplane", "/usr/local")]
     files = [str(path.relative_to(stage)) for path in stage.rglob("*") if not path.is_dir()]
-    folders = [str(path.relative_to(stage)) for path in stage.rglob("*") if path.is_dir() and "ackplane" in path.name]
-    if files != [str(kept.relative_to(stage))] or sorted(folders) != ["opt/backplane", "opt/backplane/include/backplane"]:
-        failures.append(f"uninstall leaves {files} and {folders}")
-    if not (stage / "usr/local/bin").is_dir():
-        failures.append("uninstall removes bin of a prefix that is not Backplane's own")
+    folders = sorted(str(path.relative_to(stage)) for path in stage.rglob("*") if path.is_dir())
+    expected = ["opt", "opt/backplane", "opt/backplane/include", "opt/backplane/include/backplane", "usr", "usr/local", "usr/local/bin"]
+    if files != [str(kept.relative_to(stage))] or folders != expected:
+        failures.append(f"uninstall leaves {files} and {folders}, expected {expected}")
     if "files removed from" not in said[0] or "no file of Backplane is in" not in said[2]:
         failures.append(f"uninstall says {said}")
     return failures
+
+
+def in_system_prefix(folder):
+    """What is wrong with the descriptions for pkg-config in /usr: they name no folder that every compiler searches."""
+    common.run("cmake", "--install", common.build_folder(), "--prefix", "/usr", env={**os.environ, "DESTDIR": str(folder / "system")})
+    places = list((folder / "system/usr").rglob("pkgconfig"))
+    names = [path.stem for place in places for path in place.glob("*.pc")]
+    flags = common.run("pkg-config", "--cflags", "--libs", *names, env={**os.environ, "PKG_CONFIG_PATH": str(places[0])}).split()
+    return [f"pkg-config in /usr says {flags}"] if not names or any(not flag.startswith("-l") for flag in flags) else []
 
 
 def sections(path):
@@ -192,7 +201,7 @@ def check(folder):
     headers = [path.relative_to("include") for path in common.sources("include")]
     failures += [f"not installed: include/{name}" for name in headers if not (prefix / "include" / name).exists()]
 
-    failures += uninstalled(folder) + with_debug_files(prefix)
+    failures += uninstalled(folder) + with_debug_files(prefix) + in_system_prefix(folder)
     if list(prefix.rglob("backplane-environment")):
         failures.append("installed: backplane-environment, which is for the build folder alone")
     listed = common.run(prefix / "bin/backplane", "list")

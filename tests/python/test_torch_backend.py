@@ -531,9 +531,9 @@ def test_the_page_and_the_entry_point(python, tmp_path):
     """torch finds the backend by its name in an installed package: here, a folder with the entry point of pyproject.toml."""
     project = (ROOT / "pyproject.toml").read_text()
     entry, = re.findall(r'^\[project.entry-points."(\w+)"\]\n(\w+) = "([\w.:]+)"$', project, re.M)
-    folder = tmp_path / "backplane-0.dist-info"
+    folder = tmp_path / "libbackplane-0.dist-info"
     folder.mkdir()
-    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: backplane\nVersion: 0\n")
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: libbackplane\nVersion: 0\n")
     (folder / "entry_points.txt").write_text("[{}]\n{} = {}\n".format(*entry))
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs/how-to/compile-torch-models.md").read_text(), re.S)
     program = tmp_path / "page.py"

@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 
 import inherited
 import pytest
@@ -50,8 +51,11 @@ def test_what_is_in_it(site):
     assert (package / "py.typed").exists() and (package / "_core.pyi").exists()
     sources = {path.relative_to(ROOT / "python") for path in (ROOT / "python/backplane").rglob("*.py")}
     assert sources <= {path.relative_to(site) for path in package.rglob("*.py")}
-    wheel = next(site.glob("backplane-*.dist-info/WHEEL")).read_text()
+    wheel = next(site.glob("libbackplane-*.dist-info/WHEEL")).read_text()
     assert "Tag: cp39-abi3-" in wheel
+    pages = {path.relative_to(site / "share").as_posix() for path in (site / "share").rglob("*") if path.is_file()}
+    assert pages == {"man/man1/backplane.1", "bash-completion/completions/backplane", "zsh/site-functions/_backplane",
+                     "fish/vendor_completions.d/backplane.fish"}
 
 
 def test_it_works(site):
@@ -69,3 +73,20 @@ print(backplane.__file__)
 def test_the_command_works(site):
     done = run(site, "-m", "backplane", "list")
     assert done.returncode == 0 and "native" in done.stdout, done.stderr
+
+
+def test_the_source_distribution_is_complete(tmp_path):
+    """It has all files of the repository but what runs in continuous integration, so that it can be built and tested."""
+    if importlib.util.find_spec("scikit_build_core") is None:
+        pytest.skip("scikit_build_core is not installed")
+    listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("the sources are no checkout of git")
+    done = subprocess.run([sys.executable, "-c", "import sys, scikit_build_core.build as build; build.build_sdist(sys.argv[1])", tmp_path],
+                          cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (archive,) = tmp_path.glob("libbackplane-*.tar.gz")
+    with tarfile.open(archive) as tar:
+        packed = {name.partition("/")[2] for name in tar.getnames()}
+    expected = {name for name in listed.stdout.split("\0") if name and (ROOT / name).exists()}
+    assert packed ^ expected <= {"PKG-INFO", ".ci/run"}

@@ -174,6 +174,9 @@ foreach(source ${sources})
         add_dependencies(${target} ${fakes})
     endif()
 endforeach()
+if(TARGET test_registry_signal_names) # a file of the probe helper
+    target_sources(test_registry_signal_names PRIVATE ${CMAKE_SOURCE_DIR}/src/probe/signal_names.c)
+endif()
 if(TARGET test_registry_shortage) # a file of the probe helper
     target_sources(test_registry_shortage PRIVATE ${CMAKE_SOURCE_DIR}/src/probe/shortage.c)
 endif()
