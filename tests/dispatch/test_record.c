@@ -1,5 +1,5 @@
-/* test_record.c - tests records of calls: rows and calls of one-shot calls, plans of the program, parts, failures and threads,
- * limits, several records at once, and failing allocations. */
+/* test_record.c - tests records of calls: rows and calls of one-shot calls, plans of the program, parts, failures and
+ * threads, limits, several records at once, and failing allocations. */
 #include "backplane.h"
 
 #include <pthread.h>
@@ -244,6 +244,60 @@ static void test_many_plans(void **state) {
     bp_record_release(record);
 }
 
+static size_t taken; /* bytes of the allocations that are alive */
+
+static void *take(void *user, size_t size) {
+    (void)user;
+    size_t *block = malloc(size + 64);
+    if (block) {
+        *block = size;
+        taken += size;
+    }
+    return block ? (char *)block + 64 : NULL;
+}
+
+static void give(void *user, void *block) {
+    (void)user;
+    if (block) {
+        size_t *whole = (size_t *)(void *)((char *)block - 64);
+        taken -= *whole;
+        free(whole);
+    }
+}
+
+static void *take_again(void *user, void *old, size_t size) {
+    void *block = take(user, size);
+    if (block && old) {
+        const size_t before = *(size_t *)(void *)((char *)old - 64);
+        memcpy(block, old, before < size ? before : size);
+        give(user, old);
+    }
+    return block;
+}
+
+/* Without a plan cache each call has a plan of its own. */
+static void test_memory_without_a_plan_cache(void **state) {
+    (void)state;
+    enum { CALLS = 5000, MOST_BYTES = 65536 };
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_set_allocator(&(bp_allocator){take, take_again, give, NULL}), BP_OK);
+    assert_int_equal(bp_set("plan_cache.max_size", "0"), BP_OK);
+    bp_record *record = start(1);
+    multiply(3);
+    multiply(4);
+    const size_t before = taken;
+    for (int i = 2; i < CALLS; i++) {
+        multiply(3 + i % 2);
+    }
+    assert_true(taken < before + MOST_BYTES);
+    expect_counts(record, 2, 1);
+    assert_int_equal(plan_at(record, 0).runs, CALLS / 2);
+    bp_record_release(record);
+    assert_int_equal(bp_unset("plan_cache.max_size"), BP_OK);
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_set_allocator(NULL), BP_OK);
+}
+
 static void *multiply_often(void *unused) {
     (void)unused;
     double own[4] = {1, 2, 3, 4}, result[4];
@@ -288,7 +342,7 @@ static void test_threads(void **state) {
 
 static void test_arguments(void **state) {
     (void)state;
-    bp_record *record;
+    bp_record *record = (bp_record *)(void *)a;
     assert_int_equal(bp_record_start(NULL, 0), BP_E_ARGUMENT);
     assert_int_equal(bp_record_start(&record, -1), BP_E_ARGUMENT);
     assert_null(record);
@@ -347,6 +401,7 @@ int main(void) {
         cmocka_unit_test(test_failed_runs),
         cmocka_unit_test(test_limit_of_calls),
         cmocka_unit_test(test_many_plans),
+        cmocka_unit_test(test_memory_without_a_plan_cache),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_failing_allocations),
