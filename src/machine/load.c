@@ -15,6 +15,7 @@
 #include "settings/internal.h"
 
 #include <errno.h>
+#include <fenv.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,10 +175,15 @@ static void read_load(void) {
 /* A thread whose scope has no limit leaves the limit of others as it is. */
 __attribute__((noinline)) static void read_if_alone(void) {
     const int kept = errno;
+    fenv_t program; /* programs test the flags after a call, and some let exceptions trap */
     if (!bp__setting_int(BP_SET_threads_adapt) || pthread_mutex_trylock(&mutex) != 0) {
         return;
     }
+    const bool on_hold = feholdexcept(&program) == 0;
     read_load();
+    if (on_hold) {
+        fesetenv(&program);
+    }
     const int32_t limit = own.load.limit;
     pthread_mutex_unlock(&mutex);
     if (atomic_exchange(&bp__load_limit, limit) != limit) {

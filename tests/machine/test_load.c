@@ -6,6 +6,7 @@
 #include "settings/internal.h"
 
 #include <errno.h>
+#include <fenv.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -312,6 +313,18 @@ static void test_setting_takes_the_limit_away(void **state) {
     assert_int_equal(bp_set("threads.adapt", "true"), BP_OK);
 }
 
+/* Numbers of processors are not whole. */
+static void test_readings_raise_no_exceptions(void **state) {
+    (void)state;
+    bp__load_reset();
+    assert_int_equal(feclearexcept(FE_ALL_EXCEPT), 0);
+    for (int i = 0; i < 5; i++) {
+        bp__load_poll();
+        pause_reading();
+    }
+    assert_int_equal(fetestexcept(FE_ALL_EXCEPT), 0);
+}
+
 static int adapt(void **state) {
     (void)state;
     return bp_set("threads.adapt", "true") == BP_OK ? 0 : -1;
@@ -330,6 +343,7 @@ int main(void) {
         cmocka_unit_test(test_child_begins_again),
         cmocka_unit_test(test_busy_machine),
         cmocka_unit_test(test_setting_takes_the_limit_away),
+        cmocka_unit_test(test_readings_raise_no_exceptions),
     };
     return cmocka_run_group_tests(tests, adapt, NULL);
 }
