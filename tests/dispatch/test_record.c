@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -244,6 +245,75 @@ static void test_many_plans(void **state) {
     bp_record_release(record);
 }
 
+enum { LARGE = 300 };
+
+typedef struct begun {
+    bp_record *record;
+    int64_t at_ns;
+} begun;
+
+/* Starts a record, and lets the thread know of it. */
+static int begin_record(void *user) {
+    begun *own = user;
+    if (!own->record) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        own->at_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+        own->record = start(0);
+        multiply(3);
+    }
+    return 0;
+}
+
+static void expect_calls_after(const begun *own) {
+    bp_recorded_call call = {.struct_size = sizeof call};
+    assert_non_null(own->record);
+    for (int i = 0; bp_record_call_at(own->record, i, &call); i++) {
+        assert_true(call.start_ns >= own->at_ns);
+        assert_true(call.duration_ns < 60 * (int64_t)1000000000);
+    }
+    bp_record_release(own->record);
+}
+
+/* When the call that is interrupted began, its time was not asked for. */
+static void test_record_that_an_interrupt_check_starts(void **state) {
+    (void)state;
+    double *large = calloc(2 * LARGE * LARGE, sizeof *large);
+    bp_view in, out;
+    view(&in, large, LARGE, LARGE);
+    view(&out, large + LARGE * LARGE, LARGE, LARGE);
+    const DLTensor *inputs[] = {&in.tensor, &in.tensor, &in.tensor};
+    const int first[] = {0, 1}, second[] = {1, 2}, third[] = {2, 3}, output[] = {0, 3}, counts[] = {2, 2, 2};
+    const int *const labels[] = {first, second, third};
+    const bp_einsum_call call = {.struct_size = sizeof call,
+                                 .count = 3,
+                                 .operands = inputs,
+                                 .labels = labels,
+                                 .label_counts = counts,
+                                 .output_count = 2,
+                                 .output = output};
+    const bp_operand operands[] = {{large, 0}, {large, 0}, {large, 0}, {large + LARGE * LARGE, 0}};
+    bp_plan *plan;
+    assert_int_equal(bp_einsum_plan(&plan, NULL, &call, &out.tensor), BP_OK);
+    assert_int_equal(bp_execute(plan, operands, NULL), BP_OK);
+    for (int way = 0; way < 3; way++) {
+        begun own = {NULL, 0};
+        assert_int_equal(way == 0 ? bp_einsum("ij,jk,kl->il", 3, inputs, &out.tensor)
+                                  : bp_einsum_run(NULL, &call, &out.tensor),
+                         BP_OK);
+        multiply(3); /* its plan exists in the check */
+        bp_set_interrupt_check(begin_record, &own, NULL);
+        assert_int_equal(way == 0   ? bp_einsum("ij,jk,kl->il", 3, inputs, &out.tensor)
+                         : way == 1 ? bp_einsum_run(NULL, &call, &out.tensor)
+                                    : bp_execute(plan, operands, NULL),
+                         BP_OK);
+        bp_set_interrupt_check(NULL, NULL, NULL);
+        expect_calls_after(&own);
+    }
+    bp_plan_release(plan);
+    free(large);
+}
+
 static size_t taken; /* bytes of the allocations that are alive */
 
 static void *take(void *user, size_t size) {
@@ -401,6 +471,7 @@ int main(void) {
         cmocka_unit_test(test_failed_runs),
         cmocka_unit_test(test_limit_of_calls),
         cmocka_unit_test(test_many_plans),
+        cmocka_unit_test(test_record_that_an_interrupt_check_starts),
         cmocka_unit_test(test_memory_without_a_plan_cache),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_arguments),
