@@ -455,7 +455,11 @@ static bp_status record_some(void) {
 
 static void test_failing_allocations(void **state) {
     (void)state;
+    setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1); /* the search for libraries allocates, too */
+    setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
     test_exhausted(record_some);
+    unsetenv("BACKPLANE_REGISTRY_SYSTEM");
+    unsetenv("BACKPLANE_LIBRARY_PATH");
 }
 
 int main(void) {
