@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -245,6 +246,36 @@ static void test_many_plans(void **state) {
     bp_record_release(record);
 }
 
+static void *read_in_thread(void *record) {
+    bp_record_left_out(record);
+    return NULL;
+}
+
+/* Waits for a thread that reads the record. */
+static void wait_for_reader(void *record, const char *text) {
+    pthread_t thread;
+    assert_non_null(strstr(text, "trace file"));
+    alarm(60); /* a handler that waits for ever */
+    assert_int_equal(pthread_create(&thread, NULL, read_in_thread, *(bp_record **)record), 0);
+    pthread_join(thread, NULL);
+    alarm(0);
+    *(bp_record **)record = NULL;
+}
+
+static void test_warnings_hold_no_record(void **state) {
+    (void)state;
+    setenv("BACKPLANE_TRACE", BP_TEST_BUILD_DIR "/no-such-folder/trace.json", 1);
+    assert_int_equal(bp_reset(), BP_OK); /* the variable is read at the start */
+    bp_record *record = start(0), *waiting = record;
+    bp_set_warning_handler(wait_for_reader, &waiting);
+    multiply(3);
+    bp_set_warning_handler(NULL, NULL);
+    assert_null(waiting);
+    bp_record_release(record);
+    unsetenv("BACKPLANE_TRACE");
+    assert_int_equal(bp_reset(), BP_OK);
+}
+
 enum { LARGE = 300 };
 
 typedef struct begun {
@@ -475,6 +506,7 @@ int main(void) {
         cmocka_unit_test(test_failed_runs),
         cmocka_unit_test(test_limit_of_calls),
         cmocka_unit_test(test_many_plans),
+        cmocka_unit_test(test_warnings_hold_no_record),
         cmocka_unit_test(test_record_that_an_interrupt_check_starts),
         cmocka_unit_test(test_memory_without_a_plan_cache),
         cmocka_unit_test(test_threads),
