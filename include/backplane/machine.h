@@ -43,7 +43,8 @@ BP_API bp_status bp_machine(bp_machine_info *info);
 /* Returns the number of threads that calls use at most because other processes keep processors busy (the setting
  * threads.adapt); 0: no such limit. Writes to *others, unless it is NULL, how many processors others kept busy, 1.3 for
  * example, between the last two readings of /proc/stat. Calls that may use several threads, and this function, read it if
- * a tenth of a second has passed; the limit falls after two readings in a row, and rises after one. Thread safe. */
+ * a tenth of a second has passed; the limit falls after two readings in a row, and rises after one. On more than 16
+ * processors it is a multiple of a sixteenth of them. Thread safe. */
 BP_API int bp_load_limit(double *others);
 
 /* A shared object that the process has loaded: an OpenMP runtime or a math library. */

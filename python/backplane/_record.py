@@ -74,6 +74,10 @@ def _cells(row: RecordedPlan) -> Tuple[str, ...]:
     return (str(row.runs), _time(row.total_ns), each, row.library, row.algorithm, threads, marks, row.reason)
 
 
+def _total_ns(plans: Sequence[RecordedPlan]) -> int:
+    return sum(row.total_ns for row in plans if not row.part)
+
+
 class record:
     """Records the calls of all threads in a ``with`` block.
 
@@ -124,7 +128,7 @@ class record:
         if not self._record:
             return ()
         calls = _core.record_calls(self._record)
-        plans = self.plans
+        plans = self.plans  # after the calls, so that it has the row of each, also while calls are added
         return tuple(RecordedCall(plans[plan], *rest) for plan, rest in ((call[0], call[1:]) for call in calls))
 
     @property
@@ -135,18 +139,18 @@ class record:
     @property
     def total_ns(self) -> int:
         """The time of all runs without the parts, whose time is in it."""
-        return sum(row.total_ns for row in self.plans if not row.part)
+        return _total_ns(self.plans)
 
     def to_dict(self) -> Dict[str, Any]:
         """Returns everything as dicts and lists, for json.dump() or a data frame: ``pandas.DataFrame(r.to_dict()["plans"])``."""
-        plans = self.plans
         calls = _core.record_calls(self._record) if self._record else []
+        plans = self.plans  # after the calls
         names = ("plan",) + RecordedCall._fields[1:]
         return {
             "plans": [row._asdict() for row in plans],
             "calls": [dict(zip(names, call)) for call in calls],
             "left_out": self.left_out,
-            "total_ns": self.total_ns,
+            "total_ns": _total_ns(plans),
         }
 
     def _rows(self) -> Tuple[List[Tuple[str, ...]], str]:
@@ -154,16 +158,16 @@ class record:
         plans = self.plans
         longest = sorted(plans, key=lambda row: -row.total_ns)
         runs = sum(row.runs for row in plans if not row.part)
-        text = f"{runs} call{'' if runs == 1 else 's'}, {_time(self.total_ns)} in libraries"
+        text = f"{runs} call{'' if runs == 1 else 's'}, {_time(_total_ns(plans))} in libraries"
         if len(longest) > _SHOWN:
             text += f"; {len(longest) - _SHOWN} of {len(longest)} rows are not shown"
         return [_cells(row) for row in longest[:_SHOWN]], text
 
     def __str__(self) -> str:
         rows, text = self._rows()
-        table: List[Sequence[str]] = [_HEADS, *rows]
-        widths = [max(len(row[i]) for row in table) for i in range(len(_HEADS))]
-        lines = ("  ".join(cell.rjust(w) if i < 3 else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths))).rstrip() for row in table)
+        cells: List[Sequence[str]] = [_HEADS, *rows]
+        widths = [max(len(row[i]) for row in cells) for i in range(len(_HEADS))]
+        lines = ("  ".join(cell.rjust(w) if i < 3 else cell.ljust(w) for i, (cell, w) in enumerate(zip(row, widths))).rstrip() for row in cells)
         return "\n".join([*(lines if rows else ()), text])
 
     def __repr__(self) -> str:

@@ -137,9 +137,10 @@ __attribute__((noinline)) static bp_status execute(const bp_plan *plan, const bp
     bp_exec whole;
     BP__TRY(complete(&whole, plan, exec));
     BP__TRY(check_addresses(plan, operands, &whole));
-    int64_t start = bp__thread.observed ? bp__now_ns() : 0;
+    const bool observed = bp__thread.observed; /* calls in interrupt checks may change it */
+    int64_t start = observed ? bp__now_ns() : 0;
     bp_status status = whole.packed ? bp__packed_run(plan, operands, &whole) : bp__plan_run(plan, operands, &whole);
-    if (bp__thread.observed) {
+    if (observed) {
         bp__trace_call(plan, false, start, bp__now_ns(), status);
     }
     return status;

@@ -165,9 +165,10 @@ bp_status bp__composed_run(bp__operation *o, bp_plan *plan, bool fresh, const bp
     static const bp_exec exec = {.struct_size = sizeof exec, .scalars = bp__plain_scalars};
     bp__count_run(plan);
     bp__thread_observe();
-    int64_t start = bp__thread.observed ? bp__now_ns() : 0;
+    const bool observed = bp__thread.observed; /* calls in interrupt checks may change it */
+    int64_t start = observed ? bp__now_ns() : 0;
     bp_status status = bp__plan_run(plan, operands, &exec);
-    if (bp__thread.observed) {
+    if (observed) {
         bp__trace_call(plan, fresh, start, bp__now_ns(), status);
     }
     if (status == BP_OK) {

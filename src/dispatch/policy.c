@@ -286,7 +286,8 @@ void bp__thread_refresh(uint64_t epoch) {
         resolve_family(&policy.family[i], bp__family_at(i));
     }
     bp__thread.small_stack = bp__stack_is_small();
-    bp__thread.limited = atomic_load_explicit(&bp__load_limit, memory_order_relaxed) != 0;
+    bp__thread.limited =
+        bp__setting_int(BP_SET_threads_adapt) && atomic_load_explicit(&bp__load_limit, memory_order_relaxed) != 0;
     policy.einsum = (uint32_t)bp__setting_int(BP_SET_opt_einsum_enabled) |
                     (uint32_t)bp__setting_int(BP_SET_opt_einsum_strategy) << 1;
     pthread_mutex_lock(&bp__policy_mutex);

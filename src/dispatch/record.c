@@ -16,11 +16,16 @@ typedef struct entry {
     bp_status status;
 } entry;
 
-/* The row of a plan. Plans with equal texts share a row. */
 typedef struct place {
-    uint64_t key; /* twice the plan's serial, plus 1 for a part; 0: empty */
+    uint64_t key; /* 0: empty */
     int64_t row;
 } place;
+
+/* A hash table of rows, at most half full. */
+typedef struct table {
+    place *places;
+    size_t count, capacity;
+} table;
 
 struct bp_record {
     bp_record *next; /* of the records that run */
@@ -30,8 +35,8 @@ struct bp_record {
     int64_t call_count, call_capacity;
     bp_recorded_plan *plans;
     int64_t plan_count, plan_capacity;
-    place *places; /* a hash table */
-    size_t place_count, place_capacity;
+    table by_serial; /* twice the plan's serial, plus 1 for a part */
+    table by_texts;  /* a hash of what same_row() compares; plans with equal texts share a row */
 };
 
 /* Protected by bp__trace_mutex, as everything in the records. */
@@ -52,33 +57,43 @@ int64_t bp__records_held(void) {
 
 /* ---- Rows ---- */
 
-static place *find_place(place *places, size_t capacity, uint64_t key) {
-    size_t at = (size_t)((key * 0x9e3779b97f4a7c15u) >> 32) & (capacity - 1);
-    while (places[at].key != 0 && places[at].key != key) {
-        at = (at + 1) & (capacity - 1);
+static place *find_place(const table *t, uint64_t key) {
+    size_t at = (size_t)((key * 0x9e3779b97f4a7c15u) >> 32) & (t->capacity - 1);
+    while (t->places[at].key != 0 && t->places[at].key != key) {
+        at = (at + 1) & (t->capacity - 1);
     }
-    return &places[at];
+    return &t->places[at];
 }
 
-/* Keeps the table at most half full. */
-static bool grow_places(bp_record *r) {
-    if (r->place_count * 2 < r->place_capacity) {
+/* Makes space for another place. */
+static bool grow_table(table *t) {
+    if (t->count * 2 < t->capacity) {
         return true;
     }
-    const size_t capacity = r->place_capacity ? r->place_capacity * 2 : FIRST_PLACES;
-    place *grown = bp__alloc_zero(capacity, sizeof *grown);
-    if (!grown) {
+    table grown = {.count = t->count, .capacity = t->capacity ? t->capacity * 2 : FIRST_PLACES};
+    grown.places = bp__alloc_zero(grown.capacity, sizeof *grown.places);
+    if (!grown.places) {
         return false;
     }
-    for (size_t i = 0; i < r->place_capacity; i++) {
-        if (r->places[i].key != 0) {
-            *find_place(grown, capacity, r->places[i].key) = r->places[i];
+    for (size_t i = 0; i < t->capacity; i++) {
+        if (t->places[i].key != 0) {
+            *find_place(&grown, t->places[i].key) = t->places[i];
         }
     }
-    bp__free(r->places);
-    r->places = grown;
-    r->place_capacity = capacity;
+    bp__free(t->places);
+    *t = grown;
     return true;
+}
+
+/* Forgets the serials if most of them are of plans that were replaced by equal ones. Otherwise a program without a plan
+ * cache would fill the memory. The rows are found again by their texts. */
+static void limit_serials(bp_record *r) {
+    enum { PER_ROW = 4 };
+    table *t = &r->by_serial;
+    if (t->count > FIRST_PLACES + (size_t)r->plan_count * PER_ROW) {
+        memset(t->places, 0, t->capacity * sizeof *t->places);
+        t->count = 0;
+    }
 }
 
 static bool grow_plans(bp_record *r) {
@@ -133,27 +148,55 @@ static bool copy_texts(bp_recorded_plan *row) {
     return kept;
 }
 
+/* Returns a hash of the texts that same_row() compares. It is odd. */
+static uint64_t hash_texts(const bp_recorded_plan *row) {
+    const char *const texts[] = {row->operation, row->library, row->algorithm, row->problem, row->reason};
+    uint64_t hash = 0;
+    for (int i = 0; i < BP__COUNT(texts); i++) {
+        hash = hash * 31 + bp__hash(texts[i], strlen(texts[i]));
+    }
+    return hash | 1;
+}
+
+/* Returns the place of the row with these facts, or the empty one that it would take. */
+static place *find_texts_place(const bp_record *r, const bp_recorded_plan *facts, uint64_t *key) {
+    place *at;
+    *key = hash_texts(facts);
+    for (;; *key += 2) { /* rows with the same hash follow each other */
+        at = find_place(&r->by_texts, *key);
+        if (at->key == 0 || same_row(&r->plans[at->row], facts)) {
+            return at;
+        }
+    }
+}
+
 /* Returns the number of the row with these facts, -1 if memory is short. */
 static int64_t find_row(bp_record *r, const bp_recorded_plan *facts) {
-    for (int64_t i = 0; i < r->plan_count; i++) {
-        if (same_row(&r->plans[i], facts)) {
-            return i;
-        }
+    uint64_t key;
+    if (!grow_table(&r->by_texts)) {
+        return -1;
+    }
+    place *at = find_texts_place(r, facts, &key);
+    if (at->key != 0) {
+        return at->row;
     }
     bp_recorded_plan own = *facts;
     if (!grow_plans(r) || !copy_texts(&own)) {
         return -1;
     }
+    *at = (place){key, r->plan_count};
+    r->by_texts.count++;
     r->plans[r->plan_count] = own;
     return r->plan_count++;
 }
 
 static int64_t row_of(bp_record *r, const bp_plan *plan, bool part) {
     const uint64_t key = plan->serial * 2 + part;
-    if (!grow_places(r)) {
+    limit_serials(r);
+    if (!grow_table(&r->by_serial)) {
         return -1;
     }
-    place *at = find_place(r->places, r->place_capacity, key);
+    place *at = find_place(&r->by_serial, key);
     if (at->key == 0) {
         const bp_recorded_plan facts = {.operation = bp_op_name((bp_op)plan->problem.op),
                                         .provider = plan->candidate->provider->name,
@@ -171,7 +214,7 @@ static int64_t row_of(bp_record *r, const bp_plan *plan, bool part) {
             return -1;
         }
         *at = (place){key, row};
-        r->place_count++;
+        r->by_serial.count++;
     }
     return at->row;
 }
@@ -230,9 +273,12 @@ void bp__records_add(const bp_plan *plan, bool part, bool fresh, int64_t start_n
 
 bp_status bp_record_start(bp_record **record, int64_t most) {
     BP__UNCANCELLED;
-    if (!record || most < 0) {
-        return bp__fail(BP_E_ARGUMENT, "bp_record_start: %s",
-                        record ? "most must not be negative" : "record must not be NULL");
+    if (!record) {
+        return bp__fail(BP_E_ARGUMENT, "bp_record_start: record must not be NULL");
+    }
+    *record = NULL;
+    if (most < 0) {
+        return bp__fail(BP_E_ARGUMENT, "bp_record_start: most must not be negative");
     }
     bp_record *r = *record = bp__alloc_zero(1, sizeof *r);
     if (!r) {
@@ -290,7 +336,8 @@ void bp_record_release(bp_record *record) {
     }
     bp__free(record->calls);
     bp__free(record->plans);
-    bp__free(record->places);
+    bp__free(record->by_serial.places);
+    bp__free(record->by_texts.places);
     bp__free(record);
 }
 

@@ -15,7 +15,8 @@ static bool another_may_run(bp_status status) {
 static bp_status run_observed(bp__runner run, const void *call, const bp_plan *plan, bool fresh) {
     bp__memory kept;
     bp__thread_observe();
-    bool due = bp__count_run(plan), timed = due || bp__thread.observed;
+    const bool observed = bp__thread.observed; /* calls in interrupt checks may change it */
+    bool due = bp__count_run(plan), timed = due || observed;
     int64_t start = timed ? bp__now_ns() : 0;
     bp_status status = bp__needs_enter(plan, &kept);
     if (status == BP_OK) {
@@ -23,7 +24,7 @@ static bp_status run_observed(bp__runner run, const void *call, const bp_plan *p
         bp__needs_leave(plan, &kept, status);
     }
     int64_t end = timed ? bp__now_ns() : 0;
-    if (bp__thread.observed) {
+    if (observed) {
         bp__trace_call(plan, fresh, start, end, status);
     }
     if (due && status == BP_OK) {

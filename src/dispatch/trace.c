@@ -84,17 +84,26 @@ static int open_trace(const char *path) {
     return fd;
 }
 
-static int trace_file(void) {
-    if (!trace.tried) {
-        const char *path = bp__setting_text(BP_SET_trace);
-        trace.tried = true;
-        trace.owner = getpid();
-        trace.fd = open_trace(path);
-        if (trace.fd < 0) {
-            bp__warn("trace file '%s' cannot be opened: %s", path, strerror(errno));
-        }
+/* Opens the file unless that was tried before. Returns what is wrong, for a warning; NULL if nothing is. */
+static const char *open_once(void) {
+    if (trace.tried) {
+        return NULL;
     }
-    return trace.fd;
+    trace.tried = true;
+    trace.owner = getpid();
+    trace.fd = open_trace(bp__setting_text(BP_SET_trace));
+    return trace.fd < 0 ? "cannot be opened" : NULL;
+}
+
+static const char *write_event(const bp__text *text) {
+    const char *wrong = open_once();
+    if (trace.fd < 0 || text->failed) {
+        return wrong;
+    }
+    const bool written = bp__write_all(trace.fd, trace.any ? ",\n" : "\n", trace.any ? 2 : 1) &&
+                         bp__write_all(trace.fd, text->bytes, text->length);
+    trace.any = true;
+    return written ? NULL : "is incomplete";
 }
 
 static void end_trace(void) {
@@ -137,14 +146,12 @@ static void add_event(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t
     bp__json_close(&json, '}');
     bp__json_close(&json, '}');
     pthread_mutex_lock(&bp__trace_mutex);
-    if (trace_file() >= 0 && !text.failed) {
-        if (!bp__write_all(trace.fd, trace.any ? ",\n" : "\n", trace.any ? 2 : 1) ||
-            !bp__write_all(trace.fd, text.bytes, text.length)) {
-            bp__warn("trace file '%s' is incomplete: %s", bp__setting_text(BP_SET_trace), strerror(errno));
-        }
-        trace.any = true;
-    }
+    const char *wrong = write_event(&text);
+    const int error = errno;
     pthread_mutex_unlock(&bp__trace_mutex);
+    if (wrong) { /* the handler may wait for a thread that waits for the mutex, such as one that reads a record */
+        bp__warn("trace file '%s' %s: %s", bp__setting_text(BP_SET_trace), wrong, strerror(error));
+    }
     bp__text_free(&text);
 }
 

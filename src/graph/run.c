@@ -240,9 +240,10 @@ enum { NEAR_OPERANDS = 32 };
 static bp_status run_plan(const bp_graph *graph, bp_plan *plan, bool fresh, const bp_operand *operands) {
     static const bp_exec exec = {.struct_size = sizeof exec, .scalars = bp__plain_scalars};
     bp__count_run(plan);
-    const int64_t start = bp__thread.observed ? bp__now_ns() : 0;
+    const bool observed = bp__thread.observed; /* calls in interrupt checks may change it */
+    const int64_t start = observed ? bp__now_ns() : 0;
     bp_status status = bp__plan_run_uncancelled(plan, operands, &exec); /* bp_graph_run() sees to it */
-    if (bp__thread.observed) {
+    if (observed) {
         bp__trace_call(plan, fresh, start, bp__now_ns(), status);
     }
     const bp_plan *due = bp__thread.due_part;

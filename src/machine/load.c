@@ -1,8 +1,8 @@
 /* load.c - limits the threads of calls to the processors that other processes leave free.
  *
  * The threads of a product wait for each other. If another process has one of their processors, each wait takes until
- * the scheduler changes the process, up to some milliseconds, and a product of 20 us takes a hundred times as long. One
- * thread fewer costs at most its share.
+ * the scheduler switches to this process, up to some milliseconds, and a product of 20 us takes a hundred times as
+ * long. One thread fewer costs at most its share.
  *
  * Calls that use several threads compare a clock, and every tenth of a second one of them reads /proc/stat. What others
  * use is the time in which the processors were busy, less the time of this process. It needs no knowledge of how long a
@@ -15,6 +15,7 @@
 #include "settings/internal.h"
 
 #include <errno.h>
+#include <fenv.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,8 @@
 /* Processors that others keep busy: above the first number a processor counts as taken, up to the second as free. */
 #define TAKEN 0.4
 #define FREE 0.2
+/* Each number of threads has plans of its own. */
+#define MOST_LIMITS 16
 
 _Atomic int32_t bp__load_limit;
 static _Atomic int64_t due;     /* coarse monotonic time of the next reading */
@@ -63,11 +66,13 @@ static int64_t busy_ticks(const char *line, bool low_priority) {
     return field[USER] + (low_priority ? field[NICE] : 0) + field[SYSTEM] + field[IRQ] + field[SOFTIRQ] + field[STEAL];
 }
 
-/* Adds the ticks of the reader's processors. Returns false if the text has none of them. */
+/* Adds the ticks of the reader's processors. Returns false if the text has none of them. A line that was cut off does
+ * not count. */
 static bool add_ticks(const bp__cpu_reader *reader, int64_t *ticks) {
     const bool low_priority = getpriority(PRIO_PROCESS, 0) > 0;
+    const char *line = reader->text, *end;
     bool found = false;
-    for (const char *line = reader->text; line && strncmp(line, "cpu", 3) == 0;) {
+    for (; strncmp(line, "cpu", 3) == 0 && (end = strchr(line, '\n')); line = end + 1) {
         char *rest;
         const long cpu = strtol(line + 3, &rest, 10);
         const bool one = line[3] >= '0' && line[3] <= '9'; /* the first line is about all */
@@ -75,22 +80,30 @@ static bool add_ticks(const bp__cpu_reader *reader, int64_t *ticks) {
             *ticks += busy_ticks(rest, low_priority);
             found = true;
         }
-        const char *end = strchr(line, '\n');
-        line = end ? end + 1 : NULL;
     }
     return found;
 }
 
+/* Returns the number of lines up to the last processor of the set: all lower ones may be online. */
+static size_t lines_of(const cpu_set_t *set, size_t size) {
+    size_t lines = size * 8;
+    while (lines > 0 && !CPU_ISSET_S(lines - 1, size, set)) {
+        lines--;
+    }
+    return lines + 1; /* the first line is about all */
+}
+
 bool bp__cpu_reader_make(bp__cpu_reader *reader) {
     enum { LINE = 128 }; /* bytes of a processor's line, or more */
-    const long configured = sysconf(_SC_NPROCESSORS_CONF);
-    reader->text_size = (size_t)(configured > 0 ? configured + 2 : 2) * LINE;
-    reader->text = bp__alloc(reader->text_size);
-    reader->set = reader->text ? bp__affinity(&reader->set_size) : NULL;
-    if (!reader->set) {
+    reader->set = bp__affinity(&reader->set_size);
+    if (reader->set) {
+        reader->text_size = (lines_of(reader->set, reader->set_size) + 1) * LINE;
+        reader->text = bp__alloc(reader->text_size);
+    }
+    if (!reader->text) {
         bp__cpu_reader_free(reader);
     }
-    return reader->set != NULL;
+    return reader->text != NULL;
 }
 
 void bp__cpu_reader_free(bp__cpu_reader *reader) {
@@ -113,9 +126,11 @@ bool bp__cpu_times_read(bp__cpu_times *times, const bp__cpu_reader *reader, cons
 
 /* ---- The limit ---- */
 
-static int threads_left(double others, int processors, double counted) {
-    const double left = processors - others + counted;
-    return left < 1 ? 1 : (int)left;
+/* `counted` is added to the processors that are left, before they are rounded down. */
+static int threads_left(double others, int processors, int usable, double counted) {
+    const int left = (int)(processors - others + counted), step = (usable + MOST_LIMITS - 1) / MOST_LIMITS;
+    const bool rounded = left >= step && left < usable;
+    return left < 1 ? 1 : rounded ? left - left % step : left;
 }
 
 /* The limit falls after two readings in a row, because some processes are short, and rises after one. */
@@ -128,9 +143,11 @@ void bp__load_add(bp__load *l, const bp__cpu_times *now, int processors, int usa
     }
     const double elapsed = (double)(now->at - before.at);
     const double others = (double)((now->busy - before.busy) - (now->own - before.own)) / elapsed;
-    l->others = others > 0 ? others : 0;
+    /* A processor that comes back online adds the time since the machine started. */
+    l->others = others < 0 ? 0 : others > processors ? processors : others;
     const int present = l->limit > 0 ? l->limit : usable;
-    const int lower = threads_left(l->others, processors, TAKEN), higher = threads_left(l->others, processors, FREE);
+    const int lower = threads_left(l->others, processors, usable, TAKEN),
+              higher = threads_left(l->others, processors, usable, FREE);
     int next = present;
     if (higher > present) {
         next = higher;
@@ -143,24 +160,30 @@ void bp__load_add(bp__load *l, const bp__cpu_times *now, int processors, int usa
 
 static void read_load(void) {
     bp__cpu_times now;
-    const int64_t begin = bp__now_ns();
-    if (!bp__setting_int(BP_SET_threads_adapt)) {
-        own.load = (bp__load){0};
-    } else if ((own.reader.set || bp__cpu_reader_make(&own.reader)) && bp__cpu_times_read(&now, &own.reader, "")) {
+    const int64_t begin = clock_ns(CLOCK_THREAD_CPUTIME_ID); /* without the time of others on this processor */
+    if ((own.reader.set || bp__cpu_reader_make(&own.reader)) && bp__cpu_times_read(&now, &own.reader, "")) {
         bp__load_add(&own.load, &now, CPU_COUNT_S(own.reader.set_size, own.reader.set), bp__available_cpus());
+    } else {
+        own.load = (bp__load){0}; /* a limit that nothing can end must not stay */
     }
-    const int64_t wait = (bp__now_ns() - begin) * INTERVAL_PER_READING;
+    const int64_t wait = (clock_ns(CLOCK_THREAD_CPUTIME_ID) - begin) * INTERVAL_PER_READING;
     atomic_store_explicit(&percent, (int32_t)(own.load.others * 100), memory_order_relaxed);
     atomic_store_explicit(&due, clock_ns(CLOCK_MONOTONIC_COARSE) + (wait > INTERVAL_NS ? wait : INTERVAL_NS),
                           memory_order_relaxed);
 }
 
+/* A thread whose scope has no limit leaves the limit of others as it is. */
 __attribute__((noinline)) static void read_if_alone(void) {
     const int kept = errno;
-    if (pthread_mutex_trylock(&mutex) != 0) {
+    fenv_t program; /* programs test the flags after a call, and some let exceptions trap */
+    if (!bp__setting_int(BP_SET_threads_adapt) || pthread_mutex_trylock(&mutex) != 0) {
         return;
     }
+    const bool on_hold = feholdexcept(&program) == 0;
     read_load();
+    if (on_hold) {
+        fesetenv(&program);
+    }
     const int32_t limit = own.load.limit;
     pthread_mutex_unlock(&mutex);
     if (atomic_exchange(&bp__load_limit, limit) != limit) {
@@ -180,7 +203,7 @@ int bp_load_limit(double *others) {
     if (others) {
         *others = atomic_load_explicit(&percent, memory_order_relaxed) / 100.0;
     }
-    return atomic_load_explicit(&bp__load_limit, memory_order_relaxed);
+    return bp__setting_int(BP_SET_threads_adapt) ? atomic_load_explicit(&bp__load_limit, memory_order_relaxed) : 0;
 }
 
 void bp__load_reset(void) {

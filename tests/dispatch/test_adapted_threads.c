@@ -81,6 +81,22 @@ static void test_what_takes_precedence(void **state) {
     assert_int_equal(threads_of_product("deterministic_algorithms=true"), many);
 }
 
+/* The determinism of a family keeps its threads only. */
+static void test_determinism_of_a_family(void **state) {
+    (void)state;
+    bp_policy policy;
+    bp_scope *scope;
+    limit_to(1);
+    assert_int_equal(bp_scope_enter(&scope, "conv.deterministic=run"), BP_OK);
+    for (int i = 0; i < BP__FAMILIES; i++) {
+        const bp__family *family = bp__family_at(i);
+        const bool kept = family->limits && family->limits->deterministic == BP_SET_conv_deterministic;
+        assert_int_equal(bp__policy_resolve(&policy, family), BP_OK);
+        assert_int_equal(policy.threads, kept ? many : 1);
+    }
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+}
+
 static void test_contractions_keep_the_limit(void **state) {
     (void)state;
     bp_view a, c;
@@ -131,6 +147,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_calls_keep_the_limit, no_limit),
         cmocka_unit_test_setup(test_what_takes_precedence, no_limit),
+        cmocka_unit_test_setup(test_determinism_of_a_family, no_limit),
         cmocka_unit_test_setup(test_contractions_keep_the_limit, no_limit),
         cmocka_unit_test_setup(test_explanation_tells, no_limit),
         cmocka_unit_test_setup(test_limit_ends, no_limit),

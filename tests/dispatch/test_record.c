@@ -1,5 +1,5 @@
-/* test_record.c - tests records of calls: rows and calls of one-shot calls, plans of the program, parts, failures and threads,
- * limits, several records at once, and failing allocations. */
+/* test_record.c - tests records of calls: rows and calls of one-shot calls, plans of the program, parts, failures and
+ * threads, limits, several records at once, and failing allocations. */
 #include "backplane.h"
 
 #include <pthread.h>
@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -244,6 +246,159 @@ static void test_many_plans(void **state) {
     bp_record_release(record);
 }
 
+static void *read_in_thread(void *record) {
+    bp_record_left_out(record);
+    return NULL;
+}
+
+/* Waits for a thread that reads the record. */
+static void wait_for_reader(void *record, const char *text) {
+    pthread_t thread;
+    assert_non_null(strstr(text, "trace file"));
+    alarm(60); /* a handler that waits for ever */
+    assert_int_equal(pthread_create(&thread, NULL, read_in_thread, *(bp_record **)record), 0);
+    pthread_join(thread, NULL);
+    alarm(0);
+    *(bp_record **)record = NULL;
+}
+
+static void test_warnings_hold_no_record(void **state) {
+    (void)state;
+    setenv("BACKPLANE_TRACE", BP_TEST_BUILD_DIR "/no-such-folder/trace.json", 1);
+    assert_int_equal(bp_reset(), BP_OK); /* the variable is read at the start */
+    bp_record *record = start(0), *waiting = record;
+    bp_set_warning_handler(wait_for_reader, &waiting);
+    multiply(3);
+    bp_set_warning_handler(NULL, NULL);
+    assert_null(waiting);
+    bp_record_release(record);
+    unsetenv("BACKPLANE_TRACE");
+    assert_int_equal(bp_reset(), BP_OK);
+}
+
+enum { LARGE = 300 };
+
+typedef struct begun {
+    bp_record *record;
+    int64_t at_ns;
+} begun;
+
+/* Starts a record, and lets the thread know of it. */
+static int begin_record(void *user) {
+    begun *own = user;
+    if (!own->record) {
+        struct timespec now;
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        own->at_ns = (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+        own->record = start(0);
+        multiply(3);
+    }
+    return 0;
+}
+
+static void expect_calls_after(const begun *own) {
+    bp_recorded_call call = {.struct_size = sizeof call};
+    assert_non_null(own->record);
+    for (int i = 0; bp_record_call_at(own->record, i, &call); i++) {
+        assert_true(call.start_ns >= own->at_ns);
+        assert_true(call.duration_ns < 60 * (int64_t)1000000000);
+    }
+    bp_record_release(own->record);
+}
+
+/* When the call that is interrupted began, its time was not asked for. */
+static void test_record_that_an_interrupt_check_starts(void **state) {
+    (void)state;
+    double *large = calloc(2 * LARGE * LARGE, sizeof *large);
+    bp_view in, out;
+    view(&in, large, LARGE, LARGE);
+    view(&out, large + LARGE * LARGE, LARGE, LARGE);
+    const DLTensor *inputs[] = {&in.tensor, &in.tensor, &in.tensor};
+    const int first[] = {0, 1}, second[] = {1, 2}, third[] = {2, 3}, output[] = {0, 3}, counts[] = {2, 2, 2};
+    const int *const labels[] = {first, second, third};
+    const bp_einsum_call call = {.struct_size = sizeof call,
+                                 .count = 3,
+                                 .operands = inputs,
+                                 .labels = labels,
+                                 .label_counts = counts,
+                                 .output_count = 2,
+                                 .output = output};
+    const bp_operand operands[] = {{large, 0}, {large, 0}, {large, 0}, {large + LARGE * LARGE, 0}};
+    bp_plan *plan;
+    assert_int_equal(bp_einsum_plan(&plan, NULL, &call, &out.tensor), BP_OK);
+    assert_int_equal(bp_execute(plan, operands, NULL), BP_OK);
+    for (int way = 0; way < 3; way++) {
+        begun own = {NULL, 0};
+        assert_int_equal(way == 0 ? bp_einsum("ij,jk,kl->il", 3, inputs, &out.tensor)
+                                  : bp_einsum_run(NULL, &call, &out.tensor),
+                         BP_OK);
+        multiply(3); /* its plan exists in the check */
+        bp_set_interrupt_check(begin_record, &own, NULL);
+        assert_int_equal(way == 0   ? bp_einsum("ij,jk,kl->il", 3, inputs, &out.tensor)
+                         : way == 1 ? bp_einsum_run(NULL, &call, &out.tensor)
+                                    : bp_execute(plan, operands, NULL),
+                         BP_OK);
+        bp_set_interrupt_check(NULL, NULL, NULL);
+        expect_calls_after(&own);
+    }
+    bp_plan_release(plan);
+    free(large);
+}
+
+static size_t taken; /* bytes of the allocations that are alive */
+
+static void *take(void *user, size_t size) {
+    (void)user;
+    size_t *block = malloc(size + 64);
+    if (block) {
+        *block = size;
+        taken += size;
+    }
+    return block ? (char *)block + 64 : NULL;
+}
+
+static void give(void *user, void *block) {
+    (void)user;
+    if (block) {
+        size_t *whole = (size_t *)(void *)((char *)block - 64);
+        taken -= *whole;
+        free(whole);
+    }
+}
+
+static void *take_again(void *user, void *old, size_t size) {
+    void *block = take(user, size);
+    if (block && old) {
+        const size_t before = *(size_t *)(void *)((char *)old - 64);
+        memcpy(block, old, before < size ? before : size);
+        give(user, old);
+    }
+    return block;
+}
+
+/* Without a plan cache each call has a plan of its own. */
+static void test_memory_without_a_plan_cache(void **state) {
+    (void)state;
+    enum { CALLS = 5000, MOST_BYTES = 65536 };
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_set_allocator(&(bp_allocator){take, take_again, give, NULL}), BP_OK);
+    assert_int_equal(bp_set("plan_cache.max_size", "0"), BP_OK);
+    bp_record *record = start(1);
+    multiply(3);
+    multiply(4);
+    const size_t before = taken;
+    for (int i = 2; i < CALLS; i++) {
+        multiply(3 + i % 2);
+    }
+    assert_true(taken < before + MOST_BYTES);
+    expect_counts(record, 2, 1);
+    assert_int_equal(plan_at(record, 0).runs, CALLS / 2);
+    bp_record_release(record);
+    assert_int_equal(bp_unset("plan_cache.max_size"), BP_OK);
+    assert_int_equal(bp_reset(), BP_OK);
+    assert_int_equal(bp_set_allocator(NULL), BP_OK);
+}
+
 static void *multiply_often(void *unused) {
     (void)unused;
     double own[4] = {1, 2, 3, 4}, result[4];
@@ -288,7 +443,7 @@ static void test_threads(void **state) {
 
 static void test_arguments(void **state) {
     (void)state;
-    bp_record *record;
+    bp_record *record = (bp_record *)(void *)a;
     assert_int_equal(bp_record_start(NULL, 0), BP_E_ARGUMENT);
     assert_int_equal(bp_record_start(&record, -1), BP_E_ARGUMENT);
     assert_null(record);
@@ -331,7 +486,11 @@ static bp_status record_some(void) {
 
 static void test_failing_allocations(void **state) {
     (void)state;
+    setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1); /* the search for libraries allocates, too */
+    setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
     test_exhausted(record_some);
+    unsetenv("BACKPLANE_REGISTRY_SYSTEM");
+    unsetenv("BACKPLANE_LIBRARY_PATH");
 }
 
 int main(void) {
@@ -347,6 +506,9 @@ int main(void) {
         cmocka_unit_test(test_failed_runs),
         cmocka_unit_test(test_limit_of_calls),
         cmocka_unit_test(test_many_plans),
+        cmocka_unit_test(test_warnings_hold_no_record),
+        cmocka_unit_test(test_record_that_an_interrupt_check_starts),
+        cmocka_unit_test(test_memory_without_a_plan_cache),
         cmocka_unit_test(test_threads),
         cmocka_unit_test(test_arguments),
         cmocka_unit_test(test_failing_allocations),

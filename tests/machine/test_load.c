@@ -6,12 +6,14 @@
 #include "settings/internal.h"
 
 #include <errno.h>
+#include <fenv.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -81,8 +83,9 @@ static void test_processors_of_the_mask_count(void **state) {
 static void test_other_files(void **state) {
     (void)state;
     assert_int_equal(ticks_in("cpu  9 9 9 9\ncpu1 4 2 3 1\n"), 7); /* of an old kernel; processor 3 is offline */
-    assert_int_equal(ticks_in("cpu1 5"), 5);
+    assert_int_equal(ticks_in("cpu1 5\ncpu3 6"), 5);               /* the last line may have been cut off */
     assert_int_equal(ticks_in("cpu1\ncpu3 \n"), 0);
+    assert_int_equal(ticks_in("cpu1 5\ncpu99999999999999999999 6\ncpu1025 7\ncpu-1 8\ncpu 9\n"), 5);
     assert_int_equal(ticks_in("cpu  9 9 9 9\ncpu0 4 2 3 1\n"), -1);
     assert_int_equal(ticks_in(""), -1);
     assert_int_equal(ticks_in("cpu"), -1);
@@ -139,7 +142,54 @@ static void test_limit_of_many_processors(void **state) {
     add(&load, 100, 64, 0, 64, 64);
     assert_int_equal(load.limit, 1); /* at least one */
     add(&load, 100, 10, 1, 64, 64);
-    assert_int_equal(load.limit, 54);
+    assert_int_equal(load.limit, 52);
+    add(&load, 100, 0, 1, 64, 64);
+    assert_int_equal(load.limit, 0);
+}
+
+/* Each limit needs plans of its own, so that a limit for each number of threads would fill the caches. */
+static void test_many_processors_have_few_limits(void **state) {
+    (void)state;
+    enum { PROCESSORS = 256, MOST = 16 + 15 /* below a sixteenth each number counts */ };
+    bool seen[PROCESSORS + 1] = {false};
+    int count = 0;
+    bp__load load = {0};
+    add(&load, 100, 0, 0, PROCESSORS, PROCESSORS);
+    for (int i = 0; i < 4 * PROCESSORS; i++) {
+        add(&load, 100, i / 4.0, 0, PROCESSORS, PROCESSORS);
+        count += !seen[load.limit];
+        seen[load.limit] = true;
+        assert_true(load.limit < PROCESSORS);
+    }
+    assert_int_equal(load.limit, 1);
+    assert_in_range(count, 16, MOST);
+}
+
+static void test_each_limit_ends(void **state) {
+    (void)state;
+    for (int processors = 1; processors < 100; processors++) {
+        bp__load load = {0};
+        add(&load, 100, 0, 0, processors, processors);
+        add(&load, 100, processors, 0, processors, processors);
+        add(&load, 100, processors, 0, processors, processors);
+        assert_int_equal(load.limit, processors > 1 ? 1 : 0);
+        add(&load, 100, 0.1, 0, processors, processors);
+        assert_int_equal(load.limit, 0);
+    }
+}
+
+/* The lines of a processor that is taken offline vanish. */
+static void test_processors_come_and_go(void **state) {
+    (void)state;
+    bp__load load = {0};
+    add(&load, 100, 0, 1, 4, 4);
+    add(&load, 100, 1e6, 1, 4, 4);
+    assert_true(load.others == 4);
+    add(&load, 100, 0, 1, 4, 4);
+    assert_int_equal(load.limit, 0);
+    add(&load, 100, -1e6, 1, 4, 4);
+    assert_true(load.others == 0);
+    assert_int_equal(load.limit, 0);
 }
 
 /* A quota of 4 processors is less than others leave of 64. */
@@ -195,6 +245,27 @@ static int processors_to_fill(void) {
     return count;
 }
 
+/* Returns the limit of this thread after it polled in a scope that has no limit. The limit must be as before. */
+static int limit_after_scope(void) {
+    bp_scope *scope;
+    pause_reading();
+    assert_int_equal(bp_scope_enter(&scope, "threads.adapt=false"), BP_OK);
+    const int inside = bp_load_limit(NULL);
+    assert_int_equal(bp_scope_leave(&scope), BP_OK);
+    return inside == 0 ? atomic_load(&bp__load_limit) : -1;
+}
+
+/* Returns the limit while no file can be opened. A limit would otherwise stay for ever, for example after chroot(). */
+static int limit_without_files(void) {
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+    pause_reading();
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){0, before.rlim_max}), 0);
+    const int limit = bp_load_limit(NULL);
+    assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+    return limit;
+}
+
 /* As many processes as there are processors leave one thread. */
 static void test_busy_machine(void **state) {
     (void)state;
@@ -219,13 +290,15 @@ static void test_busy_machine(void **state) {
         limit = bp_load_limit(&others);
     }
     assert_int_equal(errno, EDOM);
+    const int scoped = limit_after_scope(), unreadable = limit_without_files();
     for (int i = 0; i < count; i++) {
         kill(busy[i], SIGKILL);
         waitpid(busy[i], NULL, 0);
     }
     assert_int_equal(limit, 1);
     assert_true(others > count - 1.0 && others < count + 0.5);
-    assert_int_equal(bp_load_limit(NULL), 1); /* too early for another reading */
+    assert_int_equal(scoped, 1);
+    assert_int_equal(unreadable, 0);
     bp__load_reset();
     assert_int_equal(bp_load_limit(NULL), 0);
 }
@@ -240,6 +313,18 @@ static void test_setting_takes_the_limit_away(void **state) {
     assert_int_equal(bp_set("threads.adapt", "true"), BP_OK);
 }
 
+/* Numbers of processors are not whole. */
+static void test_readings_raise_no_exceptions(void **state) {
+    (void)state;
+    bp__load_reset();
+    assert_int_equal(feclearexcept(FE_ALL_EXCEPT), 0);
+    for (int i = 0; i < 5; i++) {
+        bp__load_poll();
+        pause_reading();
+    }
+    assert_int_equal(fetestexcept(FE_ALL_EXCEPT), 0);
+}
+
 static int adapt(void **state) {
     (void)state;
     return bp_set("threads.adapt", "true") == BP_OK ? 0 : -1;
@@ -251,10 +336,14 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_other_files, make_root, remove_root),
         cmocka_unit_test(test_limit_falls_after_two_readings_and_rises_after_one),
         cmocka_unit_test(test_limit_of_many_processors),
+        cmocka_unit_test(test_many_processors_have_few_limits),
+        cmocka_unit_test(test_each_limit_ends),
+        cmocka_unit_test(test_processors_come_and_go),
         cmocka_unit_test(test_limit_beyond_the_quota_is_none),
         cmocka_unit_test(test_child_begins_again),
         cmocka_unit_test(test_busy_machine),
         cmocka_unit_test(test_setting_takes_the_limit_away),
+        cmocka_unit_test(test_readings_raise_no_exceptions),
     };
     return cmocka_run_group_tests(tests, adapt, NULL);
 }

@@ -127,6 +127,27 @@ def test_blocks_nest_and_are_read_while_they_run():
     assert len(inner.calls) == 1 and len(outer.calls) == 3
 
 
+def test_parts_of_a_dict_fit_while_calls_are_added(monkeypatch):
+    def calls_between(read):
+        def reading(handle):
+            result = read(handle)
+            multiply(rows=next(rows))
+            return result
+
+        return reading
+
+    rows = iter(range(1, 6))
+    with bp.record() as r:
+        multiply()
+        for name in ("record_calls", "record_plans"):
+            monkeypatch.setattr(_record._core, name, calls_between(getattr(_record._core, name)))
+        data = r.to_dict()
+        rows_of_calls = r.calls
+    assert max(call["plan"] for call in data["calls"]) < len(data["plans"])
+    assert data["total_ns"] == sum(row["total_ns"] for row in data["plans"])
+    assert len(rows_of_calls) == 3
+
+
 def test_threads():
     with bp.record() as r:
         threads = [threading.Thread(target=multiply, args=(50,)) for _ in range(4)]
