@@ -3,6 +3,7 @@
  * PTX is compiled by the driver, so that no compiler of the toolkit is needed. A thread copies one unit. Its number is
  * divided into indices of the dimensions, the innermost one first, until nothing is left: all further indices are 0.
  * There is one kernel for each size of units. Version and target are the oldest ones that we need. */
+#include "providers/cuda/ptx.h"
 #include "providers/cuda/runtime.h"
 
 #include <stddef.h>
@@ -31,24 +32,11 @@ _Static_assert(offsetof(bp__cu_units, dst) == 0 && offsetof(bp__cu_units, src) =
 #define KERNEL(name, registers, load, store)                                                                           \
     ".visible .entry " name "(.param .align 8 .b8 all[240])\n"                                                         \
     "{\n"                                                                                                              \
-    ".reg .pred %done;\n"                                                                                              \
-    ".reg .b32 %block, %threads, %thread;\n"                                                                           \
-    ".reg .b64 %number, %own, %count, %to, %from, %size, %rest, %index, %stride;\n" registers                          \
-    "mov.u32 %block, %ctaid.x;\n"                                                                                      \
-    "mov.u32 %threads, %ntid.x;\n"                                                                                     \
-    "mov.u32 %thread, %tid.x;\n"                                                                                       \
-    "mul.wide.u32 %number, %block, %threads;\n"                                                                        \
-    "cvt.u64.u32 %own, %thread;\n"                                                                                     \
-    "add.u64 %number, %number, %own;\n"                                                                                \
-    "ld.param.u64 %count, [all+16];\n"                                                                                 \
-    "setp.ge.u64 %done, %number, %count;\n"                                                                            \
-    "@%done bra END;\n"                                                                                                \
-    "ld.param.u64 %to, [all+0];\n"                                                                                     \
-    "ld.param.u64 %from, [all+8];\n" DIMENSION(24, 96, 168) DIMENSION(32, 104, 176) DIMENSION(40, 112, 184)            \
-        DIMENSION(48, 120, 192) DIMENSION(56, 128, 200) DIMENSION(64, 136, 208) DIMENSION(72, 144, 216)                \
-            DIMENSION(80, 152, 224) DIMENSION(88, 160, 232) "MOVE:\n" load store "END:\n"                              \
-                                                            "ret;\n"                                                   \
-                                                            "}\n"
+    ".reg .pred %done;\n" registers BP__PTX_FIND_ELEMENT DIMENSION(24, 96, 168) DIMENSION(32, 104, 176)                \
+        DIMENSION(40, 112, 184) DIMENSION(48, 120, 192) DIMENSION(56, 128, 200) DIMENSION(64, 136, 208)                \
+            DIMENSION(72, 144, 216) DIMENSION(80, 152, 224) DIMENSION(88, 160, 232) "MOVE:\n" load store "END:\n"      \
+                                                                                    "ret;\n"                           \
+                                                                                    "}\n"
 
 /* The value of a unit in one register, or in two. */
 #define NARROW(name, bits, type)                                                                                       \

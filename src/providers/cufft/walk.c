@@ -5,6 +5,8 @@
  * are 0. There is one kernel for each type of elements. Version and target are the oldest ones that we need. */
 #include "providers/cufft/cufft.h"
 
+#include "providers/cuda/ptx.h"
+
 #include <stddef.h>
 #include <string.h>
 
@@ -56,20 +58,7 @@ _Static_assert(offsetof(bp__cufft_walk, dst) == 0 && offsetof(bp__cufft_walk, sr
     ".visible .entry " name "(.param .align 8 .b8 all[424])\n"                                                         \
     "{\n"                                                                                                              \
     ".reg .pred %done, %large;\n"                                                                                      \
-    ".reg .b32 %block, %threads, %thread;\n"                                                                           \
-    ".reg .b64 %number, %own, %count, %to, %from, %size, %rest, %index, %stride;\n"                                    \
-    ".reg .f" bits " %value, %factor;\n"                                                                               \
-    "mov.u32 %block, %ctaid.x;\n"                                                                                      \
-    "mov.u32 %threads, %ntid.x;\n"                                                                                     \
-    "mov.u32 %thread, %tid.x;\n"                                                                                       \
-    "mul.wide.u32 %number, %block, %threads;\n"                                                                        \
-    "cvt.u64.u32 %own, %thread;\n"                                                                                     \
-    "add.u64 %number, %number, %own;\n"                                                                                \
-    "ld.param.u64 %count, [all+16];\n"                                                                                 \
-    "setp.ge.u64 %done, %number, %count;\n"                                                                            \
-    "@%done bra END;\n"                                                                                                \
-    "ld.param.u64 %to, [all+0];\n"                                                                                     \
-    "ld.param.u64 %from, [all+8];\n" DIMENSIONS "MOVE:\n" move "END:\n"                                                \
+    ".reg .f" bits " %value, %factor;\n" BP__PTX_FIND_ELEMENT DIMENSIONS "MOVE:\n" move "END:\n"                       \
     "ret;\n"                                                                                                           \
     "}\n"
 
