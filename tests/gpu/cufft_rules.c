@@ -115,6 +115,7 @@ static outcome hold(held *h) {
     const bp_fft_call call = {.struct_size = sizeof call, .transform = BP_IRFFT, .axis_count = 2};
     LIBRARY(bp_queue_new(&h->queue, transform_place, 0));
     NEEDS(new_transform(&h->t, &call, BP_C64, 3, (const int64_t[]){4, 9, 10}, NULL, 0));
+    LIBRARY(bp_device_wait(transform_place)); /* another queue has written the input */
     LIBRARY(bp_fft_plan(&h->plan, NULL, &call, &h->t.in.device, &h->t.out.device));
     h->operands[0] = (bp_operand){h->t.in.device.data, h->t.in.device.byte_offset};
     h->operands[1] = (bp_operand){h->t.out.device.data, h->t.out.device.byte_offset};
