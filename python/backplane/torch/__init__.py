@@ -21,8 +21,8 @@ from ._pooling import *  # noqa: F403
 from ._recurrent import *  # noqa: F403
 from ._rows import *  # noqa: F403
 
-__all__ = [
+__all__ = sorted(
     name
     for part in (_activations, _attention, _convolutions, _norms, _pooling, _recurrent, _rows)
     for name in part.__all__
-]
+)
