@@ -78,6 +78,14 @@ def _total_ns(plans: Sequence[RecordedPlan]) -> int:
     return sum(row.total_ns for row in plans if not row.part)
 
 
+def _new_axes(rows: int) -> Any:
+    try:
+        pyplot = importlib.import_module("matplotlib.pyplot")
+    except ImportError as error:
+        raise ImportError("record.plot() needs matplotlib") from error
+    return pyplot.subplots(figsize=(8, 1 + 0.35 * max(rows, 1)))[1]
+
+
 class record:
     """Records the calls of all threads in a ``with`` block.
 
@@ -179,13 +187,8 @@ class record:
 
     def plot(self, ax: Any = None) -> Any:
         """Draws the time of each plan's runs as bars, the longest first, and returns matplotlib's axes. Parts are left out."""
-        try:
-            pyplot = importlib.import_module("matplotlib.pyplot")
-        except ImportError as error:
-            raise ImportError("record.plot() needs matplotlib") from error
         rows = sorted((row for row in self.plans if not row.part), key=lambda row: row.total_ns)[-_SHOWN:]
-        if ax is None:
-            ax = pyplot.subplots(figsize=(8, 1 + 0.35 * max(len(rows), 1)))[1]
+        ax = _new_axes(len(rows)) if ax is None else ax
         ax.barh([f"{row.problem} ({row.library})" for row in rows], [row.total_ns / 1e6 for row in rows])
         ax.set_xlabel("ms in libraries")
         return ax

@@ -7,7 +7,7 @@ from typing import Any, Callable, Tuple
 import torch
 
 from ..nn import functional
-from ._operators import define, empty, ops
+from ._operators import define, empty, named, ops
 
 __all__ = [
     "celu",
@@ -74,9 +74,18 @@ _define("softsign", "", 0, lambda by, x: by / (1 + x.abs()).square())
 _define("tanhshrink", "", 0, lambda by, x: by * torch.tanh(x).square())
 
 
-def relu(input: torch.Tensor) -> torch.Tensor:
-    """As torch.nn.functional.relu."""
-    return ops.relu(input)
+def _function(name: str) -> Any:
+    """Returns a function without numbers."""
+
+    def function(input: torch.Tensor) -> torch.Tensor:
+        return getattr(ops, name)(input)
+
+    return named(function, name, f"torch.nn.functional.{name}")
+
+
+relu, sigmoid, tanh, silu, mish, selu = map(_function, ("relu", "sigmoid", "tanh", "silu", "mish", "selu"))
+hardsigmoid, hardswish, logsigmoid = map(_function, ("hardsigmoid", "hardswish", "logsigmoid"))
+softsign, tanhshrink = map(_function, ("softsign", "tanhshrink"))
 
 
 def relu6(input: torch.Tensor) -> torch.Tensor:
@@ -84,29 +93,9 @@ def relu6(input: torch.Tensor) -> torch.Tensor:
     return hardtanh(input, 0.0, 6.0)
 
 
-def sigmoid(input: torch.Tensor) -> torch.Tensor:
-    """As torch.sigmoid."""
-    return ops.sigmoid(input)
-
-
-def tanh(input: torch.Tensor) -> torch.Tensor:
-    """As torch.tanh."""
-    return ops.tanh(input)
-
-
 def gelu(input: torch.Tensor, approximate: str = "none") -> torch.Tensor:
     """As torch.nn.functional.gelu."""
     return ops.gelu(input, approximate)
-
-
-def silu(input: torch.Tensor) -> torch.Tensor:
-    """As torch.nn.functional.silu."""
-    return ops.silu(input)
-
-
-def mish(input: torch.Tensor) -> torch.Tensor:
-    """As torch.nn.functional.mish."""
-    return ops.mish(input)
 
 
 def elu(input: torch.Tensor, alpha: float = 1.0) -> torch.Tensor:
@@ -119,11 +108,6 @@ def celu(input: torch.Tensor, alpha: float = 1.0) -> torch.Tensor:
     return ops.celu(input, alpha)
 
 
-def selu(input: torch.Tensor) -> torch.Tensor:
-    """As torch.nn.functional.selu."""
-    return ops.selu(input)
-
-
 def leaky_relu(input: torch.Tensor, negative_slope: float = 0.01) -> torch.Tensor:
     """As torch.nn.functional.leaky_relu."""
     return ops.leaky_relu(input, negative_slope)
@@ -132,16 +116,6 @@ def leaky_relu(input: torch.Tensor, negative_slope: float = 0.01) -> torch.Tenso
 def hardtanh(input: torch.Tensor, min_val: float = -1.0, max_val: float = 1.0) -> torch.Tensor:
     """As torch.nn.functional.hardtanh."""
     return ops.hardtanh(input, min_val, max_val)
-
-
-def hardsigmoid(input: torch.Tensor) -> torch.Tensor:
-    """As torch.nn.functional.hardsigmoid."""
-    return ops.hardsigmoid(input)
-
-
-def hardswish(input: torch.Tensor) -> torch.Tensor:
-    """As torch.nn.functional.hardswish."""
-    return ops.hardswish(input)
 
 
 def hardshrink(input: torch.Tensor, lambd: float = 0.5) -> torch.Tensor:
@@ -162,18 +136,3 @@ def softplus(input: torch.Tensor, beta: float = 1.0, threshold: float = 20.0) ->
 def threshold(input: torch.Tensor, threshold: float, value: float) -> torch.Tensor:
     """As torch.nn.functional.threshold."""
     return ops.threshold(input, threshold, value)
-
-
-def logsigmoid(input: torch.Tensor) -> torch.Tensor:
-    """As torch.nn.functional.logsigmoid."""
-    return ops.logsigmoid(input)
-
-
-def softsign(input: torch.Tensor) -> torch.Tensor:
-    """As torch.nn.functional.softsign."""
-    return ops.softsign(input)
-
-
-def tanhshrink(input: torch.Tensor) -> torch.Tensor:
-    """As torch.nn.functional.tanhshrink."""
-    return ops.tanhshrink(input)

@@ -101,7 +101,7 @@ def _run(
     train: bool,
     bidirectional: bool,
     batch_first: bool,
-    projection: int = 0,
+    projection: int,
 ) -> Tuple[torch.Tensor, ...]:
     directions = 1 + bidirectional
     each, rest = divmod(len(params), num_layers)
@@ -126,30 +126,10 @@ def _run(
     return input.transpose(0, 1) if batch_first else input, *last
 
 
-def lstm(
-    input: torch.Tensor,
-    hx: Sequence[torch.Tensor],
-    params: Sequence[torch.Tensor],
-    has_biases: bool = True,
-    num_layers: int = 1,
-    dropout: float = 0.0,
-    train: bool = False,
-    bidirectional: bool = False,
-    batch_first: bool = False,
-) -> Tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """As torch.lstm: output, h_n and c_n. With projections each direction has one parameter more, as in torch.nn.LSTM."""
-    hidden, cell = hx
-    projection = hidden.shape[-1] if hidden.shape[-1] != cell.shape[-1] else 0
-    output, h_n, c_n = _run(
-        "lstm", input, [hidden, cell], params, has_biases, num_layers, dropout, train, bidirectional, batch_first, projection
-    )
-    return output, h_n, c_n
-
-
-def _with_one_state(name: str) -> Any:
+def _function(name: str, what: str) -> Any:
     def layers(
         input: torch.Tensor,
-        hx: torch.Tensor,
+        hx: Any,
         params: Sequence[torch.Tensor],
         has_biases: bool = True,
         num_layers: int = 1,
@@ -157,11 +137,14 @@ def _with_one_state(name: str) -> Any:
         train: bool = False,
         bidirectional: bool = False,
         batch_first: bool = False,
-    ) -> Tuple[torch.Tensor, torch.Tensor]:
-        output, h_n = _run(name, input, [hx], params, has_biases, num_layers, dropout, train, bidirectional, batch_first)
-        return output, h_n
+    ) -> Tuple[torch.Tensor, ...]:
+        states = list(hx) if name == "lstm" else [hx]
+        sizes = [one.shape[-1] for one in states]
+        projection = sizes[0] if sizes[0] != sizes[-1] else 0
+        return _run(name, input, states, params, has_biases, num_layers, dropout, train, bidirectional, batch_first, projection)
 
-    return named(layers, name, f"torch.{name}: output and h_n")
+    return named(layers, name, f"torch.{name}: {what}")
 
 
-gru, rnn_tanh, rnn_relu = (_with_one_state(name) for name in ("gru", "rnn_tanh", "rnn_relu"))
+lstm = _function("lstm", "output, h_n and c_n. With projections each direction has one parameter more, as in torch.nn.LSTM")
+gru, rnn_tanh, rnn_relu = (_function(name, "output and h_n") for name in ("gru", "rnn_tanh", "rnn_relu"))

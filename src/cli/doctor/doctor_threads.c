@@ -285,7 +285,7 @@ static void check_withheld_threads(doctor *d) {
 static void check_load(doctor *d) {
     double others = 0;
     int limit = bp_load_limit(&others);
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3 && bp_get_threads_adapt(); i++) {
         nanosleep(&(struct timespec){.tv_nsec = 120000000}, NULL);
         limit = bp_load_limit(&others);
     }
