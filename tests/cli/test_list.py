@@ -4,6 +4,7 @@ import os
 import resource
 import shutil
 import subprocess
+import sys
 
 import pytest
 
@@ -327,3 +328,24 @@ def test_backends_of_graphs(backplane):
     listed = backplane("list", "--json").json["graph_backends"]
     assert [one["name"] for one in listed] == ["blocks"] and listed[0]["description"]
     assert "GRAPH BACKEND" in backplane("list", "--backends").out
+
+
+def test_doctor_finds_a_busy_machine(backplane):
+    """As many processes as there are processors leave one thread; without the setting nothing is said."""
+    count = len(os.sched_getaffinity(0))
+    usable = backplane("version", "--json").json["usable_cpus"]
+    if usable < max(count, 2):
+        pytest.skip(f"{usable} usable processors of {count}: a quota, or calls have one thread anyway")
+    code = "print(flush=True)\nwhile True: pass"
+    busy = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) for _ in range(count)]
+    try:
+        for one in busy:
+            one.stdout.readline()
+        said = {on: [f["finding"] for f in backplane("doctor", "--json", env={"BACKPLANE_THREADS_ADAPT": on}).json["findings"]] for on in ("true", "false")}
+    finally:
+        for one in busy:
+            one.kill()
+            one.wait()
+            one.stdout.close()
+    assert [text for text in said["true"] if text.startswith("other processes keep ") and "calls use 1 thread (threads.adapt)" in text]
+    assert not [text for text in said["false"] if "threads.adapt" in text]
