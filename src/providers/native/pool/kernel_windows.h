@@ -66,37 +66,52 @@ INLINE void NAME(sum_block)(const bp__pool_run *run, int64_t window, int64_t lan
     }
 }
 
-/* Computes all windows for a block of lanes. If they are fewer than a block has, each is computed as often as a
- * block has windows. */
+/* Computes all windows for a block of lanes. */
 INLINE void NAME(sum_all)(const bp__pool_run *run, int64_t lane, int windows, int vectors, bool wide) {
-    bp__pool_run same = *run;
-    const bool few = run->windows < windows;
-    if (few) {
-        same.x_step = same.y_step = 0;
-    }
-    for (int64_t window = 0; window < run->windows; window += few ? 1 : windows) {
-        if (few) {
-            same.x = run->x + window * run->x_step * (wide ? (int64_t)sizeof(REAL) : (int64_t)sizeof(IN));
-            same.y = run->y + window * run->y_step * (int64_t)sizeof(IN);
-        }
-        NAME(sum_block)(&same, few ? 0 : bp__least(window, run->windows - windows), lane, windows, vectors, wide);
+    for (int64_t window = 0; window < run->windows; window += windows) {
+        NAME(sum_block)(run, bp__least(window, run->windows - windows), lane, windows, vectors, wide);
     }
 }
 
+/* Computes the lanes from `lane` on, which are at most two blocks of one window. */
+INLINE void NAME(sum_rest)(const bp__pool_run *run, int64_t lane, int vectors, bool wide) {
+    const int64_t last = run->lanes - vectors * NAME(lanes);
+    for (int64_t window = 0; window < run->windows; window++) {
+        for (int64_t at = bp__least(lane, last);; at = last) {
+            NAME(sum_block)(run, window, at, 1, vectors, wide);
+            if (at == last) {
+                break;
+            }
+        }
+    }
+}
+
+/* The lanes that are left over are vectors of several windows at once. Windows fewer than those have their own blocks.
+ */
 INLINE void NAME(sum_lanes)(const bp__pool_run *run, bool wide) {
     enum { MOST = NAME(block) };
-    const int64_t whole = run->lanes / (MOST * NAME(lanes)) * (MOST * NAME(lanes));
+    const int64_t whole = run->lanes / (MOST * NAME(lanes)) * (MOST * NAME(lanes)), rest = run->lanes - whole;
     for (int64_t w = 0; w < run->windows && whole > 0; w++) {
         for (int64_t lane = 0; lane < whole; lane += MOST * NAME(lanes)) {
             NAME(sum_block)(run, w, lane, 1, MOST, wide);
         }
     }
     int64_t lane = whole;
-    for (; MOST > 2 && run->lanes - lane >= 2 * NAME(lanes); lane += 2 * NAME(lanes)) {
-        NAME(sum_all)(run, lane, MOST / 2, 2, wide);
-    }
-    for (; lane < run->lanes; lane += NAME(lanes)) {
-        NAME(sum_all)(run, bp__least(lane, run->lanes - NAME(lanes)), MOST / 2, 1, wide);
+    if (rest == 0) {
+        return;
+    } else if (run->windows >= MOST / 2) {
+        for (; MOST > 2 && run->lanes - lane >= 2 * NAME(lanes); lane += 2 * NAME(lanes)) {
+            NAME(sum_all)(run, lane, MOST / 2, 2, wide);
+        }
+        for (; lane < run->lanes; lane += NAME(lanes)) {
+            NAME(sum_all)(run, bp__least(lane, run->lanes - NAME(lanes)), MOST / 2, 1, wide);
+        }
+    } else if (MOST > 4 && rest >= 4 * NAME(lanes)) {
+        NAME(sum_rest)(run, lane, 4, wide);
+    } else if (rest >= 2 * NAME(lanes)) {
+        NAME(sum_rest)(run, lane, 2, wide);
+    } else {
+        NAME(sum_rest)(run, lane, 1, wide);
     }
 }
 
@@ -136,11 +151,12 @@ INLINE NAME(flags)
     for (const int64_t *tap = run->tap, *end = tap + run->taps; tap < end; tap++) {
         const char *from = x + *tap * (int64_t)sizeof(IN);
         UNROLL for (int i = 0; i < windows * vectors; i += 2) {
+            const int j = windows * vectors > 1 ? i + 1 : i;
             const VECTOR one = LOAD(from + i / vectors * step + i % vectors * next),
-                         two = LOAD(from + (i + 1) / vectors * step + (i + 1) % vectors * next);
+                         two = LOAD(from + j / vectors * step + j % vectors * next);
             nan |= NAME(unordered)(one, two);
             best[i] = NAME(larger)(one, best[i]);
-            best[i + 1] = NAME(larger)(two, best[i + 1]);
+            best[j] = NAME(larger)(two, best[j]);
         }
     }
     return nan;
@@ -155,12 +171,13 @@ INLINE NAME(flags) NAME(places_row)(const bp__pool_run *run, const char *x, int6
         const NAME(places) place = zero + (NAME(place))(first + run->place[t]);
         const char *from = x + run->tap[t] * (int64_t)sizeof(IN);
         UNROLL for (int i = 0; i < windows * vectors; i += 2) {
+            const int j = windows * vectors > 1 ? i + 1 : i;
             const VECTOR one = LOAD(from + i / vectors * step + i % vectors * next),
-                         two = LOAD(from + (i + 1) / vectors * step + (i + 1) % vectors * next);
+                         two = LOAD(from + j / vectors * step + j % vectors * next);
             which[i] = NAME(choose)(NAME(greater)(one, best[i]), place, which[i]);
             best[i] = NAME(larger)(one, best[i]);
-            which[i + 1] = NAME(choose)(NAME(greater)(two, best[i + 1]), place, which[i + 1]);
-            best[i + 1] = NAME(larger)(two, best[i + 1]);
+            which[j] = NAME(choose)(NAME(greater)(two, best[j]), place, which[j]);
+            best[j] = NAME(larger)(two, best[j]);
             nan |= NAME(unordered)(one, two);
         }
     }
@@ -227,30 +244,32 @@ INLINE bool NAME(max_block)(const bp__pool_run *run, int64_t window, int64_t lan
     return true;
 }
 
-/* Computes all windows for a block of lanes, as sum_all() does. */
+/* Computes all windows for a block of lanes. */
 INLINE bool NAME(max_all)(const bp__pool_run *run, int64_t lane, int windows, int vectors, bool indexed) {
-    bp__pool_run same = *run;
-    const bool few = run->windows < windows;
-    if (few) {
-        same.x_step = same.y_step = same.i_step = same.place_step = 0;
+    bool right = true;
+    for (int64_t window = 0; right && window < run->windows; window += windows) {
+        right = NAME(max_block)(run, bp__least(window, run->windows - windows), lane, windows, vectors, indexed);
     }
-    for (int64_t window = 0; window < run->windows; window += few ? 1 : windows) {
-        if (few) {
-            same.x = run->x + window * run->x_step * (int64_t)sizeof(IN);
-            same.y = run->y + window * run->y_step * (int64_t)sizeof(IN);
-            same.indices = indexed ? run->indices + window * run->i_step : NULL;
-            same.first = run->first + window * run->place_step;
-        }
-        if (!NAME(max_block)(&same, few ? 0 : bp__least(window, run->windows - windows), lane, windows, vectors,
-                             indexed)) {
-            return false;
+    return right;
+}
+
+/* Computes the lanes from `lane` on, as sum_rest() does. */
+INLINE bool NAME(max_rest)(const bp__pool_run *run, int64_t lane, int vectors, bool indexed) {
+    const int64_t last = run->lanes - vectors * NAME(lanes);
+    bool right = true;
+    for (int64_t window = 0; right && window < run->windows; window++) {
+        for (int64_t at = bp__least(lane, last); right; at = last) {
+            right = NAME(max_block)(run, window, at, 1, vectors, indexed);
+            if (at == last) {
+                break;
+            }
         }
     }
-    return true;
+    return right;
 }
 
 INLINE bool NAME(max_lanes)(const bp__pool_run *run, int most, bool indexed) {
-    const int64_t whole = run->lanes / (most * NAME(lanes)) * (most * NAME(lanes));
+    const int64_t whole = run->lanes / (most * NAME(lanes)) * (most * NAME(lanes)), rest = run->lanes - whole;
     bool right = true;
     for (int64_t w = 0; w < run->windows && whole > 0; w++) {
         for (int64_t lane = 0; right && lane < whole; lane += most * NAME(lanes)) {
@@ -258,13 +277,20 @@ INLINE bool NAME(max_lanes)(const bp__pool_run *run, int most, bool indexed) {
         }
     }
     int64_t lane = whole;
-    for (; right && most == 8 && run->lanes - lane >= 2 * NAME(lanes); lane += 2 * NAME(lanes)) {
-        right = NAME(max_all)(run, lane, 4, 2, indexed);
+    if (rest == 0 || !right) {
+        return right;
+    } else if (run->windows >= (most < 4 ? most : 4)) {
+        for (; right && most == 8 && run->lanes - lane >= 2 * NAME(lanes); lane += 2 * NAME(lanes)) {
+            right = NAME(max_all)(run, lane, 4, 2, indexed);
+        }
+        for (; right && lane < run->lanes; lane += NAME(lanes)) {
+            right = NAME(max_all)(run, bp__least(lane, run->lanes - NAME(lanes)), most < 4 ? most : 4, 1, indexed);
+        }
+        return right;
     }
-    for (; right && lane < run->lanes; lane += NAME(lanes)) {
-        right = NAME(max_all)(run, bp__least(lane, run->lanes - NAME(lanes)), most < 4 ? most : 4, 1, indexed);
-    }
-    return right;
+    return most > 4 && rest >= 4 * NAME(lanes)   ? NAME(max_rest)(run, lane, 4, indexed)
+           : most > 2 && rest >= 2 * NAME(lanes) ? NAME(max_rest)(run, lane, 2, indexed)
+                                                 : NAME(max_rest)(run, lane, 1, indexed);
 }
 
 VECTORIZED static bool NAME(max_run)(const bp__pool_run *run) {
