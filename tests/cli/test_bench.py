@@ -242,6 +242,17 @@ def test_types_of_layers(bench, dtype):
         assert case["dtype"] == dtype
 
 
+def test_types_without_products(bench, tmp_path):
+    """Integers have no peak, which is measured on a product."""
+    page = tmp_path / "page.html"
+    done = bench("reduce", "--kind", "max", "--sizes", "3", "--dtype", "i32,i64,f32", *QUICK, "--json", "--html", page)
+    assert done.code == 0, done
+    assert [case["dtype"] for case in done.json["cases"]] == ["i32", "i64", "f32"]
+    for case in done.json["cases"]:
+        check_case(case)
+    assert {peak["dtype"] for peak in done.json["machine"]["peak"]} == {"f32"} and page.stat().st_size > 0
+
+
 def test_options_of_operations(bench):
     """The options change the problem, and the count of its operations."""
     work = 2 * 8 * 32 * 32 * 9

@@ -237,7 +237,13 @@ static void free_case(bench_case *c) {
     free(c->error_text);
 }
 
-/* Measures a product of each type. Those among the cases count, too. */
+/* Floating-point numbers, real or complex: products take no other types than these and bytes. */
+static bool has_products(bp_dtype dtype) {
+    const uint8_t code = bp_dtype_to_dlpack(dtype).code;
+    return code == kDLFloat || code == kDLBfloat || code == kDLComplex;
+}
+
+/* Measures a product of each type that has them. Those among the cases count, too. */
 static int run_peaks(bench_report *report) {
     const bench_request *q = report->request;
     const cli_args no_options = {.command = q->args->command};
@@ -246,7 +252,8 @@ static int run_peaks(bench_report *report) {
     products.shapes = NULL;
     int code = CLI_OK;
     for (int d = 0; d < q->dtype_count; d++) {
-        for (int t = 0; t < q->thread_count && code == CLI_OK && !bench_interrupted(); t++) {
+        for (int t = 0; has_products(q->dtypes[d]) && t < q->thread_count && code == CLI_OK && !bench_interrupted();
+             t++) {
             bench_case c = {.operation = cli_operation_named("matmul"), .dtype = q->dtypes[d], .size = 512};
             c.threads = (int)q->threads[t];
             code = count_flops(&products, &c);
