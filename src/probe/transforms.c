@@ -49,7 +49,7 @@ static void sum_up(transform *x) {
     }
 }
 
-/* Makes a signal of the sample's kind, with the symmetry that the transform requires. */
+/* Makes a signal of the sample's kind, with the symmetry that the transform requires, and its expected result. */
 static void make_signal(const trial *t, transform *x) {
     for (int i = 0; i < x->n; i++) {
         number value = t->general[i];
@@ -110,10 +110,10 @@ static const char *describe(const trial *t, const transform *x, bool in_place, g
     return text;
 }
 
-static const char *try_samples(trial *t, transform *x, const prepared *with) {
+static const char *try_samples(trial *t, const transform *samples, const prepared *with) {
     for (int kind = 0; kind < SAMPLES; kind++) {
+        const transform *x = &samples[kind];
         begin_sample(t, (sample_kind)kind);
-        make_signal(t, x);
         store_side(t, x, with->in);
         with->run(with);
         const guard_access access = guards_accessed();
@@ -246,9 +246,20 @@ static void put_impulses(const trial *t, int n, int signal, array *in) {
     }
 }
 
-/* Returns whether an element of the spectrum differs by more than `most` times the norm of the signal, or is NaN. */
-static bool differs(const trial *t, int n, const array *in, const array *out, double most) {
+typedef struct root {
+    long double re, im;
+} root;
+
+/* Computes the powers of exp(2 pi i / n). */
+static void find_roots(int n, root *roots) {
     const long double turn = 2 * 3.14159265358979323846264338327950288L / n;
+    for (int i = 0; i < n; i++) {
+        roots[i] = (root){cosl(turn * i), sinl(turn * i)};
+    }
+}
+
+/* Returns whether an element of the spectrum differs by more than `most` times the norm of the signal, or is NaN. */
+static bool differs(const trial *t, int n, const root *roots, const array *in, const array *out, double most) {
     double square = 0;
     for (int j = 0; j < n; j++) {
         const number x = get_number(t->type, in, j);
@@ -260,9 +271,9 @@ static bool differs(const trial *t, int n, const array *in, const array *out, do
         for (int j = 0; j < n; j++) {
             const number x = get_number(t->type, in, j);
             if (x != 0) {
-                const long double angle = turn * (long double)(j * k % n), c = cosl(angle), s = sinl(angle);
-                re -= (long double)creal(x) * c + (long double)cimag(x) * s;
-                im -= (long double)cimag(x) * c - (long double)creal(x) * s;
+                const root *r = &roots[j * k % n];
+                re -= (long double)creal(x) * r->re + (long double)cimag(x) * r->im;
+                im -= (long double)cimag(x) * r->re - (long double)creal(x) * r->im;
             }
         }
         if (!(hypotl(re, im) <= (long double)(most * sqrt(square)))) {
@@ -275,13 +286,15 @@ static bool differs(const trial *t, int n, const array *in, const array *out, do
 /* Returns whether transforms of `n` elements err by more than half of what `compare` allows. Other signals may have
  * larger errors than the few here. */
 static bool errs(trial *t, int n, const prepared *with) {
+    static root roots[LONGEST];
     const double unit = t->type->is_double ? 0x1p-53 : 0x1p-24, most = 4 * (log2(n) + 4) * unit;
     bool found = false;
+    find_roots(n, roots);
     for (int signal = 0; signal < SIGNALS && !found; signal++) {
         put_impulses(t, n, signal, with->in);
         with->run(with);
         put_impulses(t, n, signal, with->in); /* a library may have written its input */
-        found = differs(t, n, with->in, with->out, most);
+        found = differs(t, n, roots, with->in, with->out, most);
     }
     return found;
 }
@@ -314,9 +327,10 @@ static size_t bytes_of(const trial *t, int elements, bool real) {
     return (size_t)elements * (t->type->is_double ? 8 : 4) * (real ? 1 : 2);
 }
 
-/* Tries a transform with both operands at one end of their regions. */
-static const char *try_place(trial *t, transform *x, const bp__fftw_api *fftw, const bp__mkl_api *mkl, bool in_place,
-                             bool at_end) {
+/* Tries a transform of all samples with both operands at one end of their regions. */
+static const char *try_place(trial *t, const transform *samples, const bp__fftw_api *fftw, const bp__mkl_api *mkl,
+                             bool in_place, bool at_end) {
+    const transform *x = samples;
     void *in = guards_place(0, bytes_of(t, count_in(x), x->kind == REAL_TO_COMPLEX), at_end);
     void *out = in_place ? in : guards_place(1, bytes_of(t, count_out(x), x->kind == COMPLEX_TO_REAL), at_end);
     prepared made = {.in = in, .out = out, .inverse = x->inverse, .kind = x->kind};
@@ -324,8 +338,25 @@ static const char *try_place(trial *t, transform *x, const bp__fftw_api *fftw, c
     if (!planned) {
         return "wrong results in probe: it returns no plan";
     }
-    const char *wrong = try_samples(t, x, &made);
+    const char *wrong = try_samples(t, samples, &made);
     made.end(&made);
+    return wrong;
+}
+
+/* Tries all places of transforms of one kind, size and direction. Transforms of real numbers are not in place. */
+static const char *try_places(trial *t, const transform *x, const bp__fftw_api *fftw, const bp__mkl_api *mkl) {
+    static transform samples[SAMPLES];
+    const char *wrong = NULL;
+    for (int kind = 0; kind < SAMPLES; kind++) {
+        samples[kind].kind = x->kind;
+        samples[kind].n = x->n;
+        samples[kind].inverse = x->inverse;
+        begin_sample(t, (sample_kind)kind);
+        make_signal(t, &samples[kind]);
+    }
+    for (int way = 0; way < (x->kind == COMPLEX_TO_COMPLEX ? 4 : 2) && !wrong; way++) {
+        wrong = try_place(t, samples, fftw, mkl, way & 2, way & 1);
+    }
     return wrong;
 }
 
@@ -336,11 +367,10 @@ static const char *try_sizes(trial *t, transform_kind kind, const bp__fftw_api *
     x.kind = kind;
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !wrong; i++) {
         x.n = sizes[i];
-        for (int way = 0; way < 8 && !wrong; way++) {
-            x.inverse = way & 1;
-            bool in_place = way & 2, at_end = way & 4,
-                 fits = kind == COMPLEX_TO_COMPLEX || (!in_place && x.inverse == (kind == COMPLEX_TO_REAL));
-            wrong = fits ? try_place(t, &x, fftw, mkl, in_place, at_end) : NULL;
+        for (int inverse = 0; inverse < 2 && !wrong; inverse++) {
+            x.inverse = inverse;
+            const bool fits = kind == COMPLEX_TO_COMPLEX || x.inverse == (kind == COMPLEX_TO_REAL);
+            wrong = fits ? try_places(t, &x, fftw, mkl) : NULL;
         }
     }
     return wrong;
