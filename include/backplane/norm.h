@@ -70,7 +70,8 @@
  *
  * Means and variances are computed in f64 from the differences to the first element of the row (of RMS: to 0), in two
  * passes over each block of 8192 elements; in one pass if the elements have fewer bits than f64 and the mean square of
- * the differences is at most 8 times the variance. So their errors do not grow with the mean. With the root mean square Q of
+ * the differences is at most 8 times the variance; for GROUP with channels that are neighbours in memory, for each
+ * channel in blocks of 64 positions, whose results are merged. So their errors do not grow with the mean. With the root mean square Q of
  * these differences, the standard deviation S and e = (M + 8) 2^-53, the error of the mean is at most e Q, and the
  * relative error of the variance at most e (1 + 4 Q / S), before they are rounded to the type of the result. Elements
  * are computed in f32 (f64 in f64) from the deviation, with an error of at most 8 units of rounding of

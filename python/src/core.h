@@ -306,6 +306,9 @@ bool core_result_like(const operand *of);
  * an exception set. */
 bool core_result_new(core_state *state, core_result *result, DLTensor *tensor, const operand *const *operands,
                      int count);
+/* Orders the dimensions of a result of single elements as the first of these tensors that has its shape. `strides` is
+ * for BP_MAX_NDIM numbers, which the result keeps if it is not row-major. */
+void core_result_follow(DLTensor *result, int64_t *strides, const DLTensor *const *tensors, int count);
 PyObject *core_result_take(core_state *state, core_result *result); /* the array; the result holds nothing after it */
 /* Returns results as a tuple, with None for those that are in the caller's arrays. */
 PyObject *core_results_take(core_state *state, core_result *results, int count);
@@ -348,7 +351,7 @@ typedef struct core_call {
     bool explains;
     operand out;
     DLTensor result;
-    int64_t shape[BP_MAX_NDIM];
+    int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM]; /* of the result; the strides only if it is not row-major */
     const bp_options *options;
     PyObject *options_owner;
 } core_call;

@@ -57,6 +57,7 @@ static bool add_fields(core_described *of) {
         }
         const bool counts = strcmp(info->name, "ndim") == 0 || strcmp(info->name, "axis_count") == 0;
         of->ndim = counts ? info->offset : of->ndim;
+        of->groups = strcmp(info->name, "groups") == 0 ? info->offset : of->groups;
     }
     return true;
 }
@@ -78,6 +79,18 @@ void core_described_drop(core_state *state) {
     }
 }
 
+/* The calls whose results are images like the first array. In the first list are calls whose field `ndim` is the number
+ * of positions, in the second one calls whose results are images only with groups; the third one has the others. */
+static const char *const with_positions[] = {"conv", "pool", NULL}, *const with_groups[] = {"layer_norm", NULL},
+                         *const of_images[] = {"batch_norm", "pad", NULL};
+
+static bool is_among(const char *name, const char *const *names) {
+    while (*names && strcmp(*names, name) != 0) {
+        names++;
+    }
+    return *names != NULL;
+}
+
 /* Returns a new description, without an entry in the state; NULL with an exception set. */
 static core_described *describe_call(core_state *state, PyObject *name) {
     PyObject *bytes = PyUnicode_AsUTF8String(name);
@@ -92,7 +105,12 @@ static core_described *describe_call(core_state *state, PyObject *name) {
         PyErr_NoMemory();
         return NULL;
     }
-    *made = (core_described){.call = call, .info = info, .follows_layout = strcmp(info->name, "conv") == 0};
+    *made = (core_described){.call = call,
+                             .info = info,
+                             .has_positions = is_among(info->name, with_positions),
+                             .needs_groups = is_among(info->name, with_groups),
+                             .follows_layout = is_among(info->name, with_positions) ||
+                                               is_among(info->name, with_groups) || is_among(info->name, of_images)};
     made->name = PyUnicode_InternFromString(info->name);
     if (!made->name || !add_fields(made)) {
         drop_one(made);

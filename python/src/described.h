@@ -23,7 +23,10 @@ struct core_described {
     const bp_call_info *info;
     PyObject *name;
     size_t ndim;         /* offset of the field `ndim`; 0: there is none */
-    bool follows_layout; /* the result has the layout of the image that it is computed from */
+    size_t groups;       /* offset of the field `groups`; 0: there is none */
+    bool needs_groups;   /* a result is an image only if there are groups */
+    bool has_positions;  /* `ndim` is the number of positions of an image */
+    bool follows_layout; /* a result that is an image has the layout of the one that it is computed from */
     int count;
     described_field fields[];
 };

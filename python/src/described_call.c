@@ -236,14 +236,25 @@ static bool read_fields(described_call *of, PyObject *const *values, PyObject *n
 /* Returns whether the channels of an image follow its positions in memory. */
 static bool is_channels_last(const DLTensor *image, int positions) {
     const int channel = image->ndim - positions - 1;
-    return channel >= 0 && image->strides && image->shape[channel] > 1 && image->strides[channel] == 1 &&
-           image->strides[image->ndim - 1] == image->shape[channel];
+    return positions > 0 && channel >= 0 && image->strides && image->shape[channel] > 1 &&
+           image->strides[channel] == 1 && image->strides[image->ndim - 1] == image->shape[channel];
 }
 
-/* Gives an image the layout of the one that it is computed from, as PyTorch does. */
+/* Returns whether the results of the call are images like the first array. */
+static bool is_image(const described_call *of) {
+    int64_t groups = 0;
+    if (of->of->groups > 0) {
+        memcpy(&groups, of->arguments.bytes + of->of->groups, sizeof groups);
+    }
+    return of->of->follows_layout && (groups > 0 || !of->of->needs_groups);
+}
+
+/* Gives an image the layout of the one that it is computed from, as PyTorch does. Images of convolutions and pooling
+ * may be without the dimension of items. */
 static void follow_layout(described_call *of, DLTensor *result) {
-    const int positions = ndim_of(of), channel = result->ndim - positions - 1;
-    if (channel < 0 || !is_channels_last(&of->arrays[0].tensor, positions)) {
+    const DLTensor *image = &of->arrays[0].tensor;
+    const int positions = of->of->has_positions ? ndim_of(of) : image->ndim - 2, channel = result->ndim - positions - 1;
+    if (channel < 0 || result->ndim != image->ndim || !is_channels_last(image, positions)) {
         return;
     }
     int64_t step = result->shape[channel];
@@ -297,7 +308,7 @@ static bool make_result(described_call *of, const bp_call_field *field, PyObject
     if (size == Py_None ? !find_shape(of, field, result) : !read_shape(of, field, size, result)) {
         return false;
     }
-    if (of->of->follows_layout && strcmp(field->name, "weight_gradient") != 0) {
+    if (is_image(of) && strcmp(field->name, "weight_gradient") != 0) {
         follow_layout(of, result);
     }
     of->fresh[i] = (core_result){0};

@@ -142,6 +142,10 @@ static bool place_result(elements *of, PyObject *out, const char *dtype) {
                               .ndim = ndim,
                               .dtype = bp_dtype_to_dlpack(of->dtype),
                               .shape = call->shape};
+    if (of->op == UNARY || of->op == BINARY || of->op == WHERE) {
+        core_result_follow(&call->result, call->strides, call->operands.tensors + (of->op == WHERE),
+                           call->operands.count - (of->op == WHERE));
+    }
     return true;
 }
 

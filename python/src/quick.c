@@ -101,10 +101,10 @@ static int norm_kind(const char *name) {
 }
 
 static const quick_kind kinds[] = {
-    {"unary", 1, false, core_unary_kind, unary_shape, unary_run},
-    {"binary", 2, false, core_binary_kind, binary_shape, binary_run},
-    {"reduce", 1, true, reduce_kind, reduce_shape, reduce_run},
-    {"norm", 1, false, norm_kind, norm_shape, norm_run},
+    {"unary", 1, false, true, core_unary_kind, unary_shape, unary_run},
+    {"binary", 2, false, true, core_binary_kind, binary_shape, binary_run},
+    {"reduce", 1, true, false, reduce_kind, reduce_shape, reduce_run},
+    {"norm", 1, false, false, norm_kind, norm_shape, norm_run},
 };
 
 /* ---- The frequent form ---- */
@@ -164,7 +164,13 @@ bool core_quick_compute(quick_call *of, core_state *state, bp_status (*run)(quic
 
 static bool compute_quick(quick_call *of, const quick *self) {
     of->result = (DLTensor){.device = {kDLCPU, 0}, .dtype = of->tensors[0]->dtype, .shape = of->shape};
-    return self->kind->shape(of) == BP_OK && core_quick_compute(of, self->state, self->kind->run);
+    if (self->kind->shape(of) != BP_OK) {
+        return false;
+    }
+    if (self->kind->by_element) {
+        core_result_follow(&of->result, of->strides, of->tensors, of->count);
+    }
+    return core_quick_compute(of, self->state, self->kind->run);
 }
 
 /* Runs a call of the frequent form. Returns NULL without an exception if it is none, or failed. */

@@ -20,13 +20,14 @@ typedef struct quick_call {
     const void *arguments;
     core_result fresh;
     DLTensor result;
-    int64_t shape[BP_MAX_NDIM];
+    int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM];
 } quick_call;
 
 typedef struct quick_kind {
     const char *name;
     int arrays;
     bool takes_axis;
+    bool by_element;                    /* the result has the order of the arrays' dimensions */
     int (*find)(const char *name);      /* the number of a function of this kind; -1: there is none */
     bp_status (*shape)(quick_call *of); /* sets rank and shape of the result, and its type if it is not the array's */
     bp_status (*run)(quick_call *of);

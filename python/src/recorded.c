@@ -40,15 +40,14 @@ PyObject *core_record_stop(PyObject *module, PyObject *capsule) {
 
 static PyObject *plan_row(const bp_recorded_plan *row) {
     char properties[512];
-    return Py_BuildValue("{s:N, s:N, s:N, s:N, s:N, s:N, s:N, s:i, s:d, s:N, s:N, s:L, s:L, s:L, s:L, s:L}", "operation",
-                         core_text(row->operation), "provider", core_text(row->provider), "library",
-                         core_text(row->library), "algorithm", core_text(row->algorithm), "problem",
-                         core_text(row->problem), "reason", core_text(row->reason), "properties",
-                         core_text(bp_properties_text(row->properties, properties, sizeof properties)), "threads",
-                         row->threads, "cost_ns", row->cost_ns, "part", PyBool_FromLong(row->part), "queued",
-                         PyBool_FromLong(row->queued), "runs", (long long)row->runs, "failed", (long long)row->failed,
-                         "total_ns", (long long)row->total_ns, "least_ns", (long long)row->least_ns, "most_ns",
-                         (long long)row->most_ns);
+    return Py_BuildValue(
+        "{s:N, s:N, s:N, s:N, s:N, s:N, s:N, s:i, s:d, s:N, s:N, s:L, s:L, s:L, s:L, s:L}", "operation",
+        core_text(row->operation), "provider", core_text(row->provider), "library", core_text(row->library),
+        "algorithm", core_text(row->algorithm), "problem", core_text(row->problem), "reason", core_text(row->reason),
+        "properties", core_text(bp_properties_text(row->properties, properties, sizeof properties)), "threads",
+        row->threads, "cost_ns", row->cost_ns, "part", PyBool_FromLong(row->part), "queued",
+        PyBool_FromLong(row->queued), "runs", (long long)row->runs, "failed", (long long)row->failed, "total_ns",
+        (long long)row->total_ns, "least_ns", (long long)row->least_ns, "most_ns", (long long)row->most_ns);
 }
 
 PyObject *core_record_plans(PyObject *module, PyObject *capsule) {

@@ -6,6 +6,8 @@
  */
 #include "core.h"
 
+#include <string.h>
+
 static bool is_on_host(const operand *of) {
     return bp_device_place(of->tensor.device) == 0;
 }
@@ -44,6 +46,55 @@ bool core_result_new(core_state *state, core_result *result, DLTensor *tensor, c
     }
     *tensor = result->memory->dl_tensor;
     return true;
+}
+
+static int64_t size_of_step(const DLTensor *x, int d) {
+    return x->strides[d] < 0 ? -x->strides[d] : x->strides[d];
+}
+
+/* Sorts the dimensions by their strides, the largest first. Dimensions of one element or with stride 0 stay where
+ * they are.
+ * Returns whether that changes their order. */
+static bool sort_dimensions(const DLTensor *x, int *order) {
+    int places[BP_MAX_NDIM], count = 0;
+    bool changes = false;
+    for (int d = 0; d < x->ndim; d++) {
+        order[d] = d;
+        if (x->shape[d] > 1 && x->strides[d] != 0) {
+            places[count++] = d;
+        }
+    }
+    for (int i = 1; i < count; i++) {
+        const int moved = places[i]; /* order[places[i]] is still places[i] */
+        int at = i;
+        for (; at > 0 && size_of_step(x, order[places[at - 1]]) < size_of_step(x, moved); at--) {
+            order[places[at]] = order[places[at - 1]];
+            changes = true;
+        }
+        order[places[at]] = moved;
+    }
+    return changes;
+}
+
+static bool has_shape(const DLTensor *x, const DLTensor *of) {
+    return x->ndim == of->ndim && memcmp(x->shape, of->shape, (size_t)x->ndim * sizeof *x->shape) == 0;
+}
+
+/* NumPy (order 'K') and PyTorch keep the order of the dimensions, too. */
+void core_result_follow(DLTensor *result, int64_t *strides, const DLTensor *const *tensors, int count) {
+    int order[BP_MAX_NDIM], i = 0;
+    while (i < count && !has_shape(tensors[i], result)) {
+        i++;
+    }
+    if (i == count || result->ndim < 2 || !tensors[i]->strides || !sort_dimensions(tensors[i], order)) {
+        return;
+    }
+    int64_t step = 1;
+    for (int d = result->ndim - 1; d >= 0; d--) {
+        strides[order[d]] = step;
+        step *= result->shape[order[d]] > 0 ? result->shape[order[d]] : 1;
+    }
+    result->strides = strides;
 }
 
 static PyObject *wrapped(core_state *state, const core_exchange *of, DLManagedTensorVersioned *memory) {

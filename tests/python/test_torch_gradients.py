@@ -355,6 +355,45 @@ def test_views_and_layouts():
     check(lambda x, w: B.linear(x.expand(5, 3), w), lambda x, w: F.linear(x.expand(5, 3), w), random(1, 3), random(2, 3))
 
 
+LAST = torch.channels_last
+IMAGES = [
+    (lambda x: B.conv2d(x, torch.ones(4, 3, 3, 3, dtype=F64)), lambda x: F.conv2d(x, torch.ones(4, 3, 3, 3, dtype=F64))),
+    (lambda x: B.max_pool2d(x, 2), lambda x: F.max_pool2d(x, 2)),
+    (lambda x: B.max_pool2d(x, 2, return_indices=True)[1], lambda x: F.max_pool2d(x, 2, return_indices=True)[1]),
+    (lambda x: B.avg_pool2d(x, 3, 1), lambda x: F.avg_pool2d(x, 3, 1)),
+    (lambda x: B.adaptive_avg_pool2d(x, 2), lambda x: F.adaptive_avg_pool2d(x, 2)),
+    (lambda x: B.adaptive_max_pool2d(x, 2), lambda x: F.adaptive_max_pool2d(x, 2)),
+    (
+        lambda x: B.batch_norm(x, torch.zeros(3, dtype=F64), torch.ones(3, dtype=F64)),
+        lambda x: F.batch_norm(x, torch.zeros(3, dtype=F64), torch.ones(3, dtype=F64)),
+    ),
+    (lambda x: B.batch_norm(x, None, None, training=True), lambda x: F.batch_norm(x, None, None, training=True)),
+    (lambda x: B.group_norm(x, 3), lambda x: F.group_norm(x, 3)),
+    (lambda x: B.gelu(x), lambda x: F.gelu(x)),
+]
+
+
+@pytest.mark.parametrize("ours, theirs", IMAGES)
+def test_images_keep_their_layout(ours, theirs):
+    images = random(2, 3, 6, 6).detach().to(memory_format=LAST).requires_grad_()
+    result, want = ours(images), theirs(images)
+    assert result.stride() == want.stride() and not result.is_contiguous()
+    assert torch.compile(ours, backend="aot_eager", fullgraph=True)(images).stride() == want.stride()
+    if result.is_floating_point():
+        by = torch.randn_like(want)
+        (mine,), (its,) = torch.autograd.grad(result, images, by), torch.autograd.grad(want, images, by)
+        torch.testing.assert_close(mine, its)
+
+
+def test_rules_of_torch_for_channels_last():
+    x, w, of = random(2, 3, 6, 6).detach().to(memory_format=LAST).requires_grad_(), random(4, 3, 3, 3), torch.ops.backplane
+    torch.library.opcheck(of.convolution, (x, w, None, [1, 1], [0, 0], [1, 1], 1))
+    torch.library.opcheck(of.max_pool, (x, [2, 2], [2, 2], [0, 0], [1, 1], False))
+    torch.library.opcheck(of.relu, (x,))
+    torch.library.opcheck(of.group_norm, (x, 3, None, None, 1e-5))
+    torch.library.opcheck(of.relu, (random(3, 4, 5).permute(2, 0, 1).detach().requires_grad_(),))
+
+
 def test_gradients_of_gradients_are_refused():
     x, w = random(3, 3), random(4, 3)
     for y in (B.linear(x, w), B.softmax(x, 1), B.layer_norm(x, (3,)), B.conv1d(x.unsqueeze(0), w.unsqueeze(2))):

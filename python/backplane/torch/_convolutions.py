@@ -9,7 +9,7 @@ from torch.nn import functional as F
 
 from .._errors import bad_value
 from ..nn import functional, grad
-from ._operators import Numbers, batched, define, empty, for_dimensions, ops, several
+from ._operators import Numbers, batched, define, empty, for_dimensions, image, ops, several
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "linear"]
 
@@ -87,7 +87,7 @@ def _conv_backward(ctx: Any, by: torch.Tensor) -> Tuple[Any, ...]:
 
 def _fake_conv(input: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: Any) -> torch.Tensor:
     like = torch.convolution(input, weight, bias, stride, padding, dilation, False, [0] * len(stride), groups)
-    return empty(input, like.shape)
+    return image(input, like.shape)
 
 
 _GEOMETRY = "int[] stride, int[] padding, int[] dilation, int groups"
@@ -101,7 +101,7 @@ define(
 define(
     f"convolution_input(SymInt[] input_size, Tensor weight, Tensor by, {_GEOMETRY}) -> Tensor",
     lambda size, weight, by, *rest: _BY_INPUT[by.dim() - 2](tuple(size), weight, by, *rest),
-    lambda size, weight, by, *rest: empty(by, size),
+    lambda size, weight, by, *rest: image(by, size),
 )
 define(
     f"convolution_weight(Tensor input, SymInt[] weight_size, Tensor by, {_GEOMETRY}) -> Tensor",
@@ -168,7 +168,7 @@ def _transposed_backward(ctx: Any, by: torch.Tensor) -> Tuple[Any, ...]:
 def _fake_transposed(
     input: Any, weight: Any, bias: Any, stride: Any, padding: Any, output_padding: Any, groups: Any, dilation: Any
 ) -> torch.Tensor:
-    return empty(input, torch.convolution(input, weight, bias, stride, padding, dilation, True, output_padding, groups).shape)
+    return image(input, torch.convolution(input, weight, bias, stride, padding, dilation, True, output_padding, groups).shape)
 
 
 define(

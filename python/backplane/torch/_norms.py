@@ -8,7 +8,7 @@ import torch
 
 from .._errors import bad_value
 from ..nn import functional, grad
-from ._operators import define, empty, ops
+from ._operators import define, empty, image, ops
 
 __all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "rms_norm"]
 
@@ -68,7 +68,7 @@ def _fake_layer(input: torch.Tensor, shape: Sequence[int], *rest: Any) -> Tuple[
 
 def _fake_group(input: torch.Tensor, groups: int, *rest: Any) -> Tuple[torch.Tensor, ...]:
     rows = (input.shape[0], groups)
-    return empty(input), _statistics(input, rows), _statistics(input, rows)
+    return image(input), _statistics(input, rows), _statistics(input, rows)
 
 
 define(
@@ -111,7 +111,7 @@ define(
     lambda input, by, groups, weight, eps, mean, inverse: grad.group_norm_gradients(
         input, by, groups, weight, eps, mean=mean, inverse_std=inverse
     ),
-    lambda input, by, *rest: (empty(input), empty(input, input.shape[1:2]), empty(input, input.shape[1:2])),
+    lambda input, by, *rest: (image(input), empty(input, input.shape[1:2]), empty(input, input.shape[1:2])),
 )
 
 
@@ -160,7 +160,7 @@ def _batch_training(input: Any, mean: Any, var: Any, weight: Any, bias: Any, mom
 def _fake_training(input: Any, mean: Any, var: Any, *rest: Any) -> Tuple[torch.Tensor, ...]:
     channels = input.shape[1:2]
     running = (input.new_empty(0) if one is None else empty(one) for one in (mean, var))
-    return (empty(input), _statistics(input, channels), _statistics(input, channels), *running)
+    return (image(input), _statistics(input, channels), _statistics(input, channels), *running)
 
 
 def _save_training(ctx: Any, inputs: Any, output: Any) -> None:
@@ -192,7 +192,7 @@ define(
 define(
     "batch_norm(Tensor input, Tensor mean, Tensor var, Tensor? weight, Tensor? bias, float eps) -> Tensor",
     lambda input, mean, var, weight, bias, eps: functional.batch_norm(input, mean, var, weight, bias, eps=eps),
-    lambda input, *rest: empty(input),
+    lambda input, *rest: image(input),
     _batch_backward,
     _save_inference,
 )
@@ -200,7 +200,7 @@ define(
     "batch_norm_gradients(Tensor input, Tensor by, Tensor? weight, Tensor mean, Tensor spread, bool training, float eps) "
     "-> (Tensor, Tensor, Tensor)",
     grad.batch_norm_gradients,
-    lambda input, *rest: (empty(input), empty(input, input.shape[1:2]), empty(input, input.shape[1:2])),
+    lambda input, *rest: (image(input), empty(input, input.shape[1:2]), empty(input, input.shape[1:2])),
 )
 
 

@@ -51,6 +51,14 @@ def empty(x: torch.Tensor, shape: Optional[Sequence[Any]] = None) -> torch.Tenso
     return torch.empty(x.shape if shape is None else tuple(shape), dtype=x.dtype, device=x.device)
 
 
+def image(x: torch.Tensor, shape: Optional[Sequence[Any]] = None) -> torch.Tensor:
+    """As ``empty``, for a result that is an image: its channels are the last ones in memory if the channels of ``x`` are."""
+    sizes = tuple(x.shape if shape is None else shape)
+    if len(sizes) != x.dim() or x.dim() < 3 or x.shape[1] <= 1 or x.stride(1) != 1 or x.stride(-1) != x.shape[1]:
+        return empty(x, sizes)
+    return empty(x, (sizes[0], *sizes[2:], sizes[1])).movedim(-1, 1)
+
+
 def several(value: Numbers, count: int, name: str) -> Tuple[int, ...]:
     """Returns a number for each dimension."""
     numbers = (value,) * count if isinstance(value, int) else tuple(value)

@@ -8,7 +8,7 @@ import torch
 
 from .._errors import bad_value
 from ..nn import functional, grad
-from ._operators import Numbers, batched, define, empty, for_dimensions, ops, several
+from ._operators import Numbers, batched, define, for_dimensions, image, ops, several
 
 __all__ = [
     "adaptive_avg_pool1d",
@@ -56,7 +56,7 @@ def _pooled(input: Any, kernel: Sequence[int], stride: Sequence[int], padding: S
 
 def _fake_max(input: Any, *geometry: Any) -> Tuple[torch.Tensor, torch.Tensor]:
     shape = _pooled(input, *geometry)
-    return empty(input, shape), torch.empty(shape, dtype=torch.int64, device=input.device)
+    return image(input, shape), image(input, shape).to(torch.int64)
 
 
 def _save_max(ctx: Any, inputs: Any, output: Any) -> None:
@@ -80,12 +80,12 @@ define(
 define(
     f"max_pool_input(SymInt[] size, Tensor indices, Tensor by, {_WINDOWS}, int[] dilation, bool ceil) -> Tensor",
     lambda size, indices, by, *geometry: _MAX_INPUT[by.dim()](tuple(size), indices, by, *geometry),
-    lambda size, indices, by, *geometry: empty(by, size),
+    lambda size, indices, by, *geometry: image(by, size),
 )
 
 
 def _fake_avg(input: Any, kernel: Any, stride: Any, padding: Any, ceil: bool, *rest: Any) -> torch.Tensor:
-    return empty(input, _pooled(input, kernel, stride, padding, (1,) * len(kernel), ceil))
+    return image(input, _pooled(input, kernel, stride, padding, (1,) * len(kernel), ceil))
 
 
 def _save_avg(ctx: Any, inputs: Any, output: Any) -> None:
@@ -106,7 +106,7 @@ define(
 define(
     f"avg_pool_input(SymInt[] size, Tensor by, {_WINDOWS}, bool ceil, bool count_include_pad, int? divisor) -> Tensor",
     lambda size, by, *geometry: _AVG_INPUT[by.dim()](tuple(size), by, *geometry),
-    lambda size, by, *geometry: empty(by, size),
+    lambda size, by, *geometry: image(by, size),
 )
 
 Indexed = Union[torch.Tensor, Tuple[torch.Tensor, torch.Tensor]]
@@ -164,7 +164,7 @@ avg_pool1d, avg_pool2d, avg_pool3d = for_dimensions(_avg_pool, "avg_pool{}d")
 
 def _fake_to_max(input: Any, size: Any) -> Tuple[torch.Tensor, torch.Tensor]:
     shape = (*input.shape[:2], *size)
-    return empty(input, shape), torch.empty(shape, dtype=torch.int64, device=input.device)
+    return image(input, shape), image(input, shape).to(torch.int64)
 
 
 def _to_max_backward(ctx: Any, by: torch.Tensor, unused: Any) -> Tuple[Any, ...]:
@@ -185,19 +185,19 @@ define(
 define(
     "adaptive_max_pool_input(SymInt[] size, Tensor indices, Tensor by) -> Tensor",
     lambda size, indices, by: _TO_MAX_INPUT[by.dim()](tuple(size), indices, by),
-    lambda size, indices, by: empty(by, size),
+    lambda size, indices, by: image(by, size),
 )
 define(
     "adaptive_avg_pool(Tensor input, SymInt[] size) -> Tensor",
     lambda input, size: _TO_AVG[input.dim()](input, tuple(size)),
-    lambda input, size: empty(input, (*input.shape[:2], *size)),
+    lambda input, size: image(input, (*input.shape[:2], *size)),
     _to_avg_backward,
     _save_avg,
 )
 define(
     "adaptive_avg_pool_input(SymInt[] size, Tensor by) -> Tensor",
     lambda size, by: _TO_AVG_INPUT[by.dim()](tuple(size), by),
-    lambda size, by: empty(by, size),
+    lambda size, by: image(by, size),
 )
 
 

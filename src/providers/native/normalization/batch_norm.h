@@ -9,6 +9,8 @@
 
 #include "providers/native/gemm/choose.h"
 
+#include <math.h>
+
 /* count x lanes elements of a tensor: element (i, l) is i * next + l * lane elements behind the first. */
 typedef struct bp__batch_norm_grid {
     const char *at;
@@ -71,6 +73,13 @@ static inline void bp__batch_norm_merge(bp__batch_norm_moments *all, bp__batch_n
         all->squares += more.squares + distance * distance * (all->count / count) * more.count;
         all->count = count;
     }
+}
+
+/* Returns what the type of the computation loses of a mean, which is the sum of center and rest. */
+static inline double bp__batch_norm_rest(const bp__batch_norm_kernels *kernels, double center, double rest) {
+    const double mean = center + rest, high = kernels->number == sizeof(float) ? (double)(float)mean : mean;
+    const double lost = (center - high) + rest;
+    return isfinite(lost) ? lost : 0;
 }
 
 /* Whether lanes follow the channels, which are contiguous in all tensors. */

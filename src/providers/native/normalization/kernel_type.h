@@ -8,47 +8,63 @@ INLINE NAME(element) * NAME(row)(const bp__batch_norm_grid *grid, int64_t i) {
     return (NAME(element) *)(void *)(uintptr_t)grid->at + i * grid->next;
 }
 
-INLINE void NAME(add_row)(int64_t n, const NAME(element) *restrict x, int64_t lane, const double *restrict center,
-                          int64_t step, double *restrict sum) {
-    for (int64_t l = 0; l < n; l++) {
-        sum[l] += (double)WIDEN(x[l * lane]) - center[l * step];
+INLINE void NAME(doubles_at)(const NAME(element) * from, int64_t lane, bool whole, int lanes, vector_f64 *to) {
+    if (whole) {
+        NAME(read_doubles)(from, to);
+    } else {
+        DOUBLES(NAME(get)(from, lane, false, lanes), to);
     }
 }
 
-INLINE void NAME(deviate_row)(int64_t n, const NAME(element) *restrict x, int64_t lane, const double *restrict center,
-                              int64_t step, const double *restrict mean, double *restrict squares) {
-    for (int64_t l = 0; l < n; l++) {
-        const double distance = ((double)WIDEN(x[l * lane]) - center[l * step]) - mean[l];
-        squares[l] += distance * distance;
+INLINE void NAME(moments_tile)(int64_t lane, int vectors, bool whole, int lanes, int64_t count,
+                               const bp__batch_norm_grid *x, const double *center, int64_t step, double *mean,
+                               double *squares) {
+    const int used = whole ? vectors * NAME(WIDTH) : lanes;
+    double numbers[TILE * NAME(WIDTH)] = {0};
+    vector_f64 first[TILE][NAME(PARTS)], value[NAME(PARTS)];
+    NAME(lanes) second, square;
+    NAME(clear)(second);
+    NAME(clear)(square);
+    for (int l = 0; l < used; l++) {
+        numbers[l] = center[(lane + l) * step];
     }
+    memcpy(first, numbers, sizeof first);
+    const NAME(element) *from = NAME(row)(x, 0) + lane * x->lane;
+    for (int64_t i = 0; i < count; i++, from += x->next) {
+        UNROLL
+        for (int v = 0; v < vectors; v++) {
+            NAME(doubles_at)(from + v * NAME(WIDTH), x->lane, whole, lanes, value);
+            UNROLL
+            for (int h = 0; h < NAME(PARTS); h++) {
+                second[v][h] += value[h] - first[v][h];
+            }
+        }
+    }
+    UNROLL
+    for (int i = 0; i < TILE * NAME(PARTS); i++) {
+        second[i / NAME(PARTS)][i % NAME(PARTS)] /= splat_f64((double)count);
+    }
+    from = NAME(row)(x, 0) + lane * x->lane;
+    for (int64_t i = 0; i < count; i++, from += x->next) {
+        UNROLL
+        for (int v = 0; v < vectors; v++) {
+            NAME(doubles_at)(from + v * NAME(WIDTH), x->lane, whole, lanes, value);
+            UNROLL
+            for (int h = 0; h < NAME(PARTS); h++) {
+                value[h] = (value[h] - first[v][h]) - second[v][h];
+                square[v][h] = madd_f64(value[h], value[h], square[v][h]);
+            }
+        }
+    }
+    memcpy(numbers, second, sizeof numbers);
+    memcpy(mean + lane, numbers, (size_t)used * sizeof *mean);
+    memcpy(numbers, square, sizeof numbers);
+    memcpy(squares + lane, numbers, (size_t)used * sizeof *squares);
 }
 
-VECTORIZED static void NAME(moments)(int64_t lanes, int64_t count, const bp__batch_norm_grid *x, const double *center,
-                                     int64_t step, double *mean, double *squares) {
-    for (int64_t l = 0; l < lanes; l++) {
-        mean[l] = squares[l] = 0;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        if (x->lane == 1 && step == 1) {
-            NAME(add_row)(lanes, NAME(row)(x, i), 1, center, 1, mean);
-        } else if (x->lane == 1) {
-            NAME(add_row)(lanes, NAME(row)(x, i), 1, center, 0, mean);
-        } else {
-            NAME(add_row)(lanes, NAME(row)(x, i), x->lane, center, step, mean);
-        }
-    }
-    for (int64_t l = 0; l < lanes; l++) {
-        mean[l] /= (double)count;
-    }
-    for (int64_t i = 0; i < count; i++) {
-        if (x->lane == 1 && step == 1) {
-            NAME(deviate_row)(lanes, NAME(row)(x, i), 1, center, 1, mean, squares);
-        } else if (x->lane == 1) {
-            NAME(deviate_row)(lanes, NAME(row)(x, i), 1, center, 0, mean, squares);
-        } else {
-            NAME(deviate_row)(lanes, NAME(row)(x, i), x->lane, center, step, mean, squares);
-        }
-    }
+static void NAME(moments)(int64_t lanes, int64_t count, const bp__batch_norm_grid *x, const double *center,
+                          int64_t step, double *mean, double *squares) {
+    EACH_TILE(lanes, x->lane == 1, NAME(moments_tile), count, x, center, step, mean, squares);
 }
 
 INLINE void NAME(sums_row)(int64_t n, const NAME(element) *restrict y, int64_t y_lane, const NAME(element) *restrict x,

@@ -71,7 +71,12 @@ extern const bp__layer_kernels bp__layer_avx512[BP__LAYER_DTYPES];
 
 typedef struct bp__layer_set {
     const bp__layer_kernels *images, *parameters;
+    const struct bp__batch_norm_kernels *channels; /* of the images' type */
 } bp__layer_set;
+
+/* Returns whether the lanes of vectors are channels: the problem is group normalization of images whose channels are
+ * the last ones in memory. */
+bool bp__layer_by_channels(const bp_problem *problem);
 
 bp_status bp__layer_plan(const bp_host *host, const bp_problem *problem, const bp__layer_set *set, int threads,
                          bp_prepared **prepared);

@@ -1,6 +1,8 @@
 /* layer_accept.c - offers and plans layer, RMS and group normalization of the native provider. */
 #include "layer.h"
 
+#include "batch_norm.h"
+
 #include "providers/native/gemm/choose.h"
 #include "providers/native/family.h"
 #include "providers/native/isa.h"
@@ -14,7 +16,10 @@ static bp__layer_set set_for(const bp_host *host, const bp_problem *problem) {
     static const bp__layer_kernels *const sets[] =
         BP__NATIVE_PER_ISA(bp__layer_default, bp__layer_avx2, bp__layer_avx512);
     const bp__layer_kernels *of = sets[bp__native_isa(host, problem)];
-    return (bp__layer_set){&of[(int)problem->dtype - BP_F16], &of[(int)problem->of.layer_norm.parameters - BP_F16]};
+    static const bp__batch_norm_kernels *const channels[] =
+        BP__NATIVE_PER_ISA(bp__batch_norm_default, bp__batch_norm_avx2, bp__batch_norm_avx512);
+    return (bp__layer_set){&of[(int)problem->dtype - BP_F16], &of[(int)problem->of.layer_norm.parameters - BP_F16],
+                           &channels[bp__native_isa(host, problem)][(int)problem->dtype - BP_F16]};
 }
 
 /* Returns the estimated time on one thread: each pass over the elements, and their copies if they are strided. */
@@ -28,6 +33,9 @@ static double cost_of(const bp_host *host, const bp_problem *problem) {
     }
     const bool inner = p->ndim > p->row_ndim;
     const double segments = inner ? rows * elements / (double)p->size[p->ndim - 1] : rows;
+    if (bp__layer_by_channels(problem)) {
+        return 500 + 3 * size * rows * elements / lanes[bp__native_isa(host, problem)];
+    }
     const double copies = inner && p->stride[backward][p->ndim - 1] != 1 ? 0.5 : 0;
     const double passes = (backward ? 3.5 : 2) / lanes[bp__native_isa(host, problem)];
     return 300 + 60 * segments + (passes + copies) * size * rows * elements;
@@ -42,7 +50,7 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     }
     const double alone = cost_of(host, problem);
     const found f = {set_for(host, problem), bp__native_worth(alone, problem->policy.threads)};
-    verdict.algorithm = "rows";
+    verdict.algorithm = bp__layer_by_channels(problem) ? "channels" : "rows";
     verdict.properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_PROPAGATES_NAN |
                          BP_PROPERTY_ACCUMULATES_F64;
     verdict.threads = f.threads;

@@ -102,7 +102,9 @@ static void compute_parts(void *context, int task) {
         if (part >= w->plan->parts || bp__stops(&w->stop)) {
             return;
         }
-        if (w->plan->columns) {
+        if (w->plan->by_channels) {
+            bp__layer_channels_part(w, part);
+        } else if (w->plan->columns) {
             bp__layer_columns_part(w, part);
         } else {
             bp__layer_rows_part(w, part, task);
@@ -253,6 +255,10 @@ bp_status bp__layer_plan(const bp_host *host, const bp_problem *problem, const b
     lay_out_weights(plan);
     choose_copies(plan);
     cut(plan);
+    plan->by_channels = bp__layer_by_channels(problem);
+    if (plan->by_channels) {
+        bp__layer_cut_channels(plan);
+    }
     plan->numbers = whole_lines((size_t)plan->weights * set->images->number);
     plan->sums = 2 * plan->numbers;
     plan->base.workspace = plan->sums;

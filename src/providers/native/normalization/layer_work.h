@@ -36,7 +36,7 @@ typedef struct bp__layer_work {
     int step;
     int64_t part, parts;           /* rows of a part */
     bool staged[BP__LAYER_IMAGES]; /* which tensors are copied to compact rows */
-    bool columns;                  /* rows are lanes of vectors */
+    bool columns, by_channels;     /* rows, or channels of several rows, are lanes of vectors */
     bool shared;                   /* copies of X are overwritten by copies of Y */
     int64_t block, leading;        /* rows that are copied at once, and the distance of the copies in elements */
     size_t numbers, sums;          /* bytes of the weights; offset of the sums */
@@ -118,9 +118,13 @@ static inline bool bp__layer_has_whole_rows(const bp__layer_work *plan) {
     return !bp__layer_is_staged(plan) || plan->elements <= BP__LAYER_WINDOW;
 }
 
-/* Computes the rows of a part: row by row, or in the lanes of vectors (FORWARD only). `task` is the number of the
- * thread, for its copies. */
+/* Decides what a part is if lanes are channels: groups of one item. */
+void bp__layer_cut_channels(bp__layer_work *plan);
+
+/* Computes the rows of a part: row by row, or in the lanes of vectors (FORWARD only), which are rows or channels.
+ * `task` is the number of the thread, for its copies. */
 void bp__layer_rows_part(bp__layer_run *w, int64_t part, int task);
 void bp__layer_columns_part(bp__layer_run *w, int64_t part);
+void bp__layer_channels_part(bp__layer_run *w, int64_t part);
 
 #endif

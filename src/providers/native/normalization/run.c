@@ -72,20 +72,13 @@ static void write_parameter(const call *w, int operand, int64_t channel, double 
     }
 }
 
-/* Returns what the type of the computation loses of a mean, which is the sum of center and rest. */
-static double rest_of(const bp__batch_norm_kernels *kernels, double center, double rest) {
-    const double mean = center + rest, high = kernels->number == sizeof(float) ? (double)(float)mean : mean;
-    const double lost = (center - high) + rest;
-    return isfinite(lost) ? lost : 0;
-}
-
 /* Sets the numbers of a channel; CENTER and REST have the mean as a sum. */
 static void set_numbers(call *w, int64_t channel, const double values[BP__BATCH_NORM_NUMBERS]) {
     const bp__batch_norm_kernels *kernels = w->plan->set.images;
     const double center = values[BP__BATCH_NORM_CENTER], rest = values[BP__BATCH_NORM_REST];
     for (int i = 0; i < BP__BATCH_NORM_NUMBERS; i++) {
         const double value = i == BP__BATCH_NORM_CENTER ? center + rest
-                             : i == BP__BATCH_NORM_REST ? rest_of(kernels, center, rest)
+                             : i == BP__BATCH_NORM_REST ? bp__batch_norm_rest(kernels, center, rest)
                                                         : values[i];
         kernels->set(w->numbers[i], channel, value);
         w->has_rest |= i == BP__BATCH_NORM_REST && value != 0;
