@@ -76,6 +76,12 @@ static bool is_convolution(const bp__onednn_call *call) {
     return call->kind == BP__ONEDNN_CONVOLVE || call->kind == BP__ONEDNN_TRANSPOSE || call->kind == BP__ONEDNN_GRADIENT;
 }
 
+/* Loops without vectors, which average contiguous images with fewer channels than a vector has. */
+static bool is_simple_pooling(const bp__onednn_plan *plan, const char *name) {
+    const int kind = plan->call.kind;
+    return (kind == BP__ONEDNN_AVERAGE || kind == BP__ONEDNN_AVERAGE_BACKWARD) && strncmp(name, "simple", 6) == 0;
+}
+
 /* The library's own name of its recurrent layers on kernels of products begins as the name of reference loops. Its
  * names of products and convolutions by a routine for a single product begin with "gemm", or with the architecture and
  * "gemm". */
@@ -85,7 +91,7 @@ bp__onednn_way bp__onednn_way_of(const bp__onednn_plan *plan) {
         plan->api.primitive_desc_query(plan->description, BP__ONEDNN_QUERY_NAME, 0, &name) != BP__ONEDNN_OK) {
         return BP__ONEDNN_BY_KERNEL;
     }
-    if (strncmp(name, "ref", 3) == 0 || strstr(name, "+ref")) {
+    if (strncmp(name, "ref", 3) == 0 || strstr(name, "+ref") || is_simple_pooling(plan, name)) {
         return BP__ONEDNN_BY_LOOPS;
     }
     if (strncmp(name, "gemm", 4) != 0 && !strstr(name, ":gemm:")) {
