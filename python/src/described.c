@@ -80,9 +80,11 @@ void core_described_drop(core_state *state) {
 }
 
 /* The calls whose results are images like the first array. In the first list are calls whose field `ndim` is the number
- * of positions, in the second one calls whose results are images only with groups; the third one has the others. */
+ * of positions, in the second one calls whose results are images only with groups; the third one has the others.
+ * Results of the calls in the fourth list have the same elements as the first array. */
 static const char *const with_positions[] = {"conv", "pool", NULL}, *const with_groups[] = {"layer_norm", NULL},
-                         *const of_images[] = {"batch_norm", "pad", NULL};
+                         *const of_images[] = {"batch_norm", "pad", NULL},
+                         *const of_elements[] = {"flip", "roll", NULL};
 
 static bool is_among(const char *name, const char *const *names) {
     while (*names && strcmp(*names, name) != 0) {
@@ -108,6 +110,7 @@ static core_described *describe_call(core_state *state, PyObject *name) {
     *made = (core_described){.call = call,
                              .info = info,
                              .has_positions = is_among(info->name, with_positions),
+                             .follows_order = is_among(info->name, of_elements),
                              .needs_groups = is_among(info->name, with_groups),
                              .follows_layout = is_among(info->name, with_positions) ||
                                                is_among(info->name, with_groups) || is_among(info->name, of_images)};

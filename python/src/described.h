@@ -23,6 +23,7 @@ struct core_described {
     const bp_call_info *info;
     PyObject *name;
     size_t ndim;         /* offset of the field `ndim`; 0: there is none */
+    bool follows_order;  /* the result has the order of the first array's dimensions */
     size_t groups;       /* offset of the field `groups`; 0: there is none */
     bool needs_groups;   /* a result is an image only if there are groups */
     bool has_positions;  /* `ndim` is the number of positions of an image */

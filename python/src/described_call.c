@@ -310,6 +310,8 @@ static bool make_result(described_call *of, const bp_call_field *field, PyObject
     }
     if (is_image(of) && strcmp(field->name, "weight_gradient") != 0) {
         follow_layout(of, result);
+    } else if (of->of->follows_order) {
+        core_result_follow(result, of->strides, (const DLTensor *const[]){&first->tensor}, 1);
     }
     of->fresh[i] = (core_result){0};
     of->result_fields[of->result_count++] = field;

@@ -13,8 +13,9 @@ static double cost_of(const bp_problem *problem) {
         rows *= d < last ? (double)p->size[d] : 1;
         all *= (double)p->size[d];
     }
-    const bool together = last < 0 || (p->x[last] == 1 && p->y[last] == 1 && !(p->flipped >> last & 1));
-    return 100 + 15 * rows + all * (together ? 0.2 : 0.8);
+    const bool together = last < 0 || (p->x[last] == 1 && p->y[last] == 1),
+               flipped = last >= 0 && p->flipped >> last & 1;
+    return 100 + 15 * rows + all * (!together ? 0.8 : flipped ? 0.3 : 0.2);
 }
 
 static void accept(const bp_host *host, const bp_problem *problem, bp_offers *offers) {

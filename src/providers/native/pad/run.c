@@ -81,6 +81,42 @@ static void repeat(char *to, const char *from, int64_t count, int64_t unit) {
     }
 }
 
+/* Vectors of elements of 2, 4 and 8 bytes, and their elements in reverse. */
+typedef uint16_t words __attribute__((vector_size(16)));
+typedef uint32_t singles __attribute__((vector_size(16)));
+typedef uint64_t doubles __attribute__((vector_size(16)));
+#define REVERSED_WORDS(x) __builtin_shufflevector(x, x, 7, 6, 5, 4, 3, 2, 1, 0)
+#define REVERSED_SINGLES(x) __builtin_shufflevector(x, x, 3, 2, 1, 0)
+#define REVERSED_DOUBLES(x) __builtin_shufflevector(x, x, 1, 0)
+#define REVERSED_BYTES(x) __builtin_bswap64(x)
+
+/* Moves whole vectors of neighbours, the first of which is the last one in memory, and returns how many elements these
+ * are. */
+#define REVERSE(type, bytes, reversed)                                                                                 \
+    do {                                                                                                               \
+        enum { EACH = sizeof(type) / (bytes) };                                                                        \
+        for (; done + EACH <= count; done += EACH) {                                                                   \
+            type x;                                                                                                    \
+            memcpy(&x, from - (done + EACH - 1) * (bytes), sizeof x);                                                  \
+            x = reversed(x);                                                                                           \
+            memcpy(to + done * (bytes), &x, sizeof x);                                                                 \
+        }                                                                                                              \
+    } while (0)
+
+static int64_t reverse(char *to, const char *from, int64_t count, int64_t unit) {
+    int64_t done = 0;
+    if (unit == 1) {
+        REVERSE(uint64_t, 1, REVERSED_BYTES);
+    } else if (unit == 2) {
+        REVERSE(words, 2, REVERSED_WORDS);
+    } else if (unit == 4) {
+        REVERSE(singles, 4, REVERSED_SINGLES);
+    } else if (unit == 8) {
+        REVERSE(doubles, 8, REVERSED_DOUBLES);
+    }
+    return done;
+}
+
 static void move(char *to, int64_t to_step, const char *from, int64_t from_step, int64_t count, int64_t unit) {
     if (to_step == unit && from_step == unit) {
         memcpy(to, from, (size_t)(count * unit));
@@ -89,6 +125,12 @@ static void move(char *to, int64_t to_step, const char *from, int64_t from_step,
     if (to_step == unit && from_step == 0) {
         repeat(to, from, count, unit);
         return;
+    }
+    if (to_step == unit && from_step == -unit) {
+        const int64_t done = reverse(to, from, count, unit);
+        to += done * unit;
+        from -= done * unit;
+        count -= done;
     }
     switch (unit) {
     case 1:
