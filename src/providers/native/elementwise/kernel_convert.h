@@ -14,22 +14,38 @@ INLINE float odd_f64(double x) {
 
 /* As above, of an integer. */
 INLINE float odd_i64(int64_t x) {
-    const int64_t rest = (1 << 11) - 1;
-    const bool exact = x < INT64_C(1) << 53 && x > -(INT64_C(1) << 53);
-    return odd_f64((double)(exact ? x : (x & ~rest) | (x & rest ? rest + 1 : 0)));
+    const int64_t rest = (1 << 11) - 1, most = INT64_C(1) << 53;
+    const int64_t odd = (x & ~rest) | (-(int64_t)((x & rest) != 0) & (rest + 1));
+    const int64_t exact =
+        -(int64_t)((x < most) & (x > -most)); /* a mask, because the compiler has no vectors of branches */
+    return odd_f64((double)((x & exact) | (odd & ~exact)));
 }
 
-/* Truncates to an integer from least to most; NaN becomes 0. The limits are numbers, above and below which lies no
- * number that fits. */
-#define TRUNCATED(name, type, least, most, below, above)                                                               \
-    INLINE type name(double x) {                                                                                       \
-        return x != x ? 0 : x <= (below) ? (least) : x >= (above) ? (most) : (type)x;                                  \
+/* Truncate to an integer from least to most, which the type of x has; NaN becomes 0. Without branches, so that the
+ * compiler can use vectors. */
+#define TRUNCATED(name, real, type, least, most)                                                                       \
+    INLINE type name(real x) {                                                                                         \
+        const real below = x < (most) ? x : (most), fits = below > (least) ? below : (least);                          \
+        return (type)(int32_t)(x == x ? fits : 0);                                                                     \
     }
-TRUNCATED(to_i8, int8_t, INT8_MIN, INT8_MAX, -129., 128.)
-TRUNCATED(to_u8, uint8_t, 0, UINT8_MAX, -1., 256.)
-TRUNCATED(to_i32, int32_t, INT32_MIN, INT32_MAX, -2147483649., 2147483648.)
-TRUNCATED(to_i64, int64_t, INT64_MIN, INT64_MAX, -0x1p63, 0x1p63)
+TRUNCATED(i8_of_f32, float, int8_t, INT8_MIN, INT8_MAX)
+TRUNCATED(u8_of_f32, float, uint8_t, 0, UINT8_MAX)
+TRUNCATED(i8_of_f64, double, int8_t, INT8_MIN, INT8_MAX)
+TRUNCATED(u8_of_f64, double, uint8_t, 0, UINT8_MAX)
+TRUNCATED(i32_of_f64, double, int32_t, INT32_MIN, INT32_MAX)
 #undef TRUNCATED
+
+/* As above; f32 does not have the largest i32. */
+INLINE int32_t i32_of_f32(float x) {
+    const float below = x < 0x1p31f ? x : 0, fits = below > -0x1p31f ? below : -0x1p31f;
+    const int32_t number = (int32_t)(x == x ? fits : 0);
+    return x >= 0x1p31f ? INT32_MAX : number;
+}
+
+/* As above; f64 does not have the largest i64. */
+INLINE int64_t i64_of(double x) {
+    return x != x ? 0 : x <= -0x1p63 ? INT64_MIN : x >= 0x1p63 ? INT64_MAX : (int64_t)x;
+}
 
 /* ---- Single elements ---- */
 
@@ -100,19 +116,19 @@ WRITE(i64, f64, int64_t, double, x)
 
 READ(f32, f32, float, float, x)
 WRITE(f32, bool, float, uint8_t, x != 0)
-WRITE(f32, i8, float, int8_t, to_i8((double)x))
-WRITE(f32, u8, float, uint8_t, to_u8((double)x))
-WRITE(f32, i32, float, int32_t, to_i32((double)x))
-WRITE(f32, i64, float, int64_t, to_i64((double)x))
+WRITE(f32, i8, float, int8_t, i8_of_f32(x))
+WRITE(f32, u8, float, uint8_t, u8_of_f32(x))
+WRITE(f32, i32, float, int32_t, i32_of_f32(x))
+WRITE(f32, i64, float, int64_t, i64_of((double)x))
 WRITE(f32, f32, float, float, x)
 WRITE(f32, f64, float, double, x)
 
 READ(f64, f64, double, double, x)
 WRITE(f64, bool, double, uint8_t, x != 0)
-WRITE(f64, i8, double, int8_t, to_i8(x))
-WRITE(f64, u8, double, uint8_t, to_u8(x))
-WRITE(f64, i32, double, int32_t, to_i32(x))
-WRITE(f64, i64, double, int64_t, to_i64(x))
+WRITE(f64, i8, double, int8_t, i8_of_f64(x))
+WRITE(f64, u8, double, uint8_t, u8_of_f64(x))
+WRITE(f64, i32, double, int32_t, i32_of_f64(x))
+WRITE(f64, i64, double, int64_t, i64_of(x))
 WRITE(f64, f16, double, uint16_t, narrow_f16(odd_f64(x)))
 WRITE(f64, bf16, double, uint16_t, narrow_bf16(odd_f64(x)))
 WRITE(f64, f32, double, float, x)
