@@ -21,6 +21,14 @@ INLINE VECTOR NAME(get)(const NAME(element) * from, int64_t stride, bool whole, 
                         : load_part_f32((const float *)at, lanes), vector_f64
                         : load_part_f64((const double *)at, lanes));
     }
+    if (lanes == NAME(WIDTH)) { /* their number is known, so that no lane goes through memory */
+        REAL each[NAME(WIDTH)];
+        UNROLL
+        for (int i = 0; i < NAME(WIDTH); i++) {
+            each[i] = WIDEN(from[i * stride]);
+        }
+        return _Generic(x, vector_f32 : of_lanes_f32, vector_f64 : of_lanes_f64)(each);
+    }
     for (int i = 0; i < lanes; i++) {
         x[i] = WIDEN(from[i * stride]);
     }

@@ -378,4 +378,29 @@ INLINE vector_f64 join_quad_f64(const vector_quad_f64 *part) {
 }
 #endif
 
+/* Vectors of numbers that are in registers already. */
+#if VECTOR_BYTES == 64
+INLINE vector_f32 of_lanes_f32(const float *x) {
+    return (vector_f32){x[0], x[1], x[2],  x[3],  x[4],  x[5],  x[6],  x[7],
+                        x[8], x[9], x[10], x[11], x[12], x[13], x[14], x[15]};
+}
+INLINE vector_f64 of_lanes_f64(const double *x) {
+    return (vector_f64){x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]};
+}
+#elif VECTOR_BYTES == 32
+INLINE vector_f32 of_lanes_f32(const float *x) {
+    return (vector_f32){x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]};
+}
+INLINE vector_f64 of_lanes_f64(const double *x) {
+    return (vector_f64){x[0], x[1], x[2], x[3]};
+}
+#else
+INLINE vector_f32 of_lanes_f32(const float *x) {
+    return (vector_f32){x[0], x[1], x[2], x[3]};
+}
+INLINE vector_f64 of_lanes_f64(const double *x) {
+    return (vector_f64){x[0], x[1]};
+}
+#endif
+
 #endif

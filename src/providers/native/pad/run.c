@@ -90,8 +90,8 @@ typedef uint64_t doubles __attribute__((vector_size(16)));
 #define REVERSED_DOUBLES(x) __builtin_shufflevector(x, x, 1, 0)
 #define REVERSED_BYTES(x) __builtin_bswap64(x)
 
-/* Moves whole vectors of neighbours, the first of which is the last one in memory, and returns how many elements these
- * are. */
+/* Moves whole vectors of neighbours whose first element is the last one in memory, and adds their elements to `done`.
+ */
 #define REVERSE(type, bytes, reversed)                                                                                 \
     do {                                                                                                               \
         enum { EACH = sizeof(type) / (bytes) };                                                                        \
@@ -103,6 +103,8 @@ typedef uint64_t doubles __attribute__((vector_size(16)));
         }                                                                                                              \
     } while (0)
 
+/* Moves elements whose first one is the last one in memory, as far as they are whole vectors. Returns how many these
+ * are. */
 static int64_t reverse(char *to, const char *from, int64_t count, int64_t unit) {
     int64_t done = 0;
     if (unit == 1) {

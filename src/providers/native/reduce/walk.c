@@ -3,6 +3,7 @@
 
 #define PARTS 64       /* of all items together, if there are fewer items */
 #define SHORT_ROW 48   /* rows of fewer elements are computed in columns */
+#define TINY_ROW 17    /* rows of fewer floats are lanes, although their elements are neighbours */
 #define FEW_ROWS 16    /* rows of a block of columns */
 #define UNIT 16384     /* elements of a unit of work */
 #define LONG 65536     /* elements of an item that has several parts */
@@ -34,7 +35,8 @@ static void choose_rows(bp__reduce_cut *cut, const bp_problem *problem, int64_t 
         return;
     }
     if (bp__reduce_joins(problem)) {
-        cut->rows = p->x[last] == 1 && !(p->kept_ndim > 0 && columns > 1 && p->x[kept] == 0);
+        const bool tiny = rows < TINY_ROW && columns > 1 && problem->dtype <= BP_F64 && problem->dtype >= BP_F16;
+        cut->rows = p->x[last] == 1 && !tiny && !(p->kept_ndim > 0 && columns > 1 && p->x[kept] == 0);
         return;
     }
     bool side_by_side = columns > 1, neighbours = true;
