@@ -110,6 +110,7 @@ static inline const bp__reduce_kernels *bp__reduce_kernels_of(const bp__reduce_s
 typedef struct bp__reduce_cut {
     bool columns;          /* lanes are columns of an item */
     bool rows;             /* columns; each is a row of neighbours in memory, or in a copy */
+    int64_t fold;          /* rows of few neighbouring columns, which lie without gaps, that are lanes together; 1 */
     int64_t chunk, chunks; /* columns of an item; items of the last kept dimension */
     int64_t items, blocks, row_blocks, block;
     int64_t part, parts;

@@ -63,10 +63,12 @@ static void compute(bp__reduce_call *base, int64_t index, int64_t part, int task
     (void)task;
     s.kernels = plan->kernels;
     s.indices = (int64_t *)(void *)(s.values + (size_t)BP__REDUCE_WIDE_POSITIONS * 8);
-    s.kernels->clear(cut->columns ? item.lanes : BP__REDUCE_LANES, s.values, s.indices);
+    s.kernels->clear(cut->columns ? item.lanes * cut->fold : BP__REDUCE_LANES, s.values, s.indices);
     bp__reduce_walk(p, cut, &item, part, base->operand, &base->stop, cut->rows ? add_rows : add, &s);
-    for (int half = BP__REDUCE_LANES / 2; half > 0 && !cut->columns; half /= 2) {
-        s.kernels->merge(half, s.values, s.indices, s.values + (size_t)half * s.kernels->value, s.indices + half);
+    /* The lanes of a result: LANES of a row, or `fold` rows of the columns. */
+    for (int64_t half = (cut->columns ? cut->fold : BP__REDUCE_LANES) / 2; half > 0; half /= 2) {
+        const int64_t lanes = half * (cut->columns ? item.lanes : 1);
+        s.kernels->merge(lanes, s.values, s.indices, s.values + (size_t)lanes * s.kernels->value, s.indices + lanes);
     }
     if (cut->parts == 1) {
         store(plan, w, &item, s.values, s.indices);

@@ -5,6 +5,8 @@
 #define SHORT_ROW 48   /* rows of fewer elements are computed in columns */
 #define TINY_ROW 17    /* rows of fewer floats are lanes, although their elements are neighbours */
 #define FEW_ROWS 16    /* rows of a block of columns */
+#define FOLD 16        /* rows of few columns that are lanes together */
+#define FOLDED 12      /* columns, at most */
 #define UNIT 16384     /* elements of a unit of work */
 #define LONG 65536     /* elements of an item that has several parts */
 #define STAGED 16384   /* elements of a row that is copied, at most */
@@ -78,6 +80,10 @@ void bp__reduce_cut_make(bp__reduce_cut *cut, const bp_problem *problem) {
                      : wide                        ? BP__REDUCE_CHUNK
                                                    : BP__REDUCE_LANES;
     }
+    cut->fold = !cut->rows && cut->columns && bp__reduce_joins(problem) && !positions && columns <= FOLDED &&
+                        p->x[kept] == 1 && rows >= 2 * FOLD && p->x[last] == columns
+                    ? FOLD
+                    : 1;
     cut->chunks = (columns + cut->chunk - 1) / cut->chunk;
     cut->items = p->kept_ndim > 0 ? cut->results / columns * cut->chunks : 1;
     /* Few rows of columns at once, so that whole stretches of each are read; positions and variances are joined one by
@@ -85,6 +91,7 @@ void bp__reduce_cut_make(bp__reduce_cut *cut, const bp_problem *problem) {
     cut->block = !cut->columns || cut->rows ? BP__REDUCE_COUNT * BP__REDUCE_LANES
                  : positions || variance    ? BP__REDUCE_COUNT
                                             : FEW_ROWS;
+    cut->block *= cut->fold;
     cut->row_blocks = (rows + cut->block - 1) / cut->block;
     cut->blocks = rows > 0 ? cut->reduced / rows * cut->row_blocks : 0;
     const bool whole = cut->items == 0 || (cut->rows && !bp__reduce_joins(problem)) ||
@@ -126,15 +133,27 @@ static void visit_block(const bp_reduce_problem *p, const bp__reduce_cut *cut, c
     const int64_t kept_strides[] = {kept < 0 ? 0 : p->x[kept], kept < 0 ? 0 : p->y[kept], kept < 0 ? 0 : p->z[kept]};
     const int64_t strides[] = {row ? p->x[last] : 0, row ? p->y[last] : 0, row ? p->z[last] : 0};
     if (cut->columns) {
-        piece->lanes = item->lanes;
-        piece->count = positions;
+        const int64_t folded = cut->fold > 1 ? positions / cut->fold : 0, rest = positions - folded * cut->fold;
         piece->index_lane = 0;
         piece->index_next = 1;
         for (int i = 0; i < 3; i++) {
             piece->lane[i] = kept_strides[i];
-            piece->next[i] = strides[i];
+            piece->next[i] = strides[i] * cut->fold;
         }
-        add(context, piece);
+        if (folded > 0) {
+            piece->lanes = item->lanes * cut->fold;
+            piece->count = folded;
+            add(context, piece);
+            piece->at[0] += folded * piece->next[0] * (int64_t)cut->element; /* reductions read one operand */
+        }
+        if (rest > 0) {
+            piece->lanes = item->lanes;
+            piece->count = rest;
+            for (int i = 0; i < 3; i++) {
+                piece->next[i] = strides[i];
+            }
+            add(context, piece);
+        }
         return;
     }
     const int64_t whole = positions / BP__REDUCE_LANES;
