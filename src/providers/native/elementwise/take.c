@@ -48,6 +48,26 @@ static int64_t place_of(const bp_elementwise_problem *p, int64_t number) {
     return offset;
 }
 
+/* Returns whether one of `count` indices, `step` apart, is out of range. The loops have no branches, because wrong
+ * indices are rare. */
+#define ANY_WRONG(type)                                                                                                \
+    for (int64_t i = 0; i < count; i++) {                                                                              \
+        wrong |= (uint64_t)((const type *)first)[i * step] >= size;                                                    \
+    }
+
+static bool any_wrong(const call *w, int64_t offset, int64_t count, int64_t step) {
+    const uint64_t size = (uint64_t)w->plan->problem.of.elementwise.axis_size;
+    const bool narrow = w->plan->problem.of.elementwise.type[INDICES] == BP_I32;
+    const void *first = w->indices + offset * (int64_t)(narrow ? sizeof(int32_t) : sizeof(int64_t));
+    bool wrong = false;
+    if (narrow) {
+        ANY_WRONG(int32_t)
+    } else {
+        ANY_WRONG(int64_t)
+    }
+    return wrong;
+}
+
 /* Returns the first of the indices from..to-1 that is out of range, or INT64_MAX. */
 static int64_t first_wrong(const call *w, int64_t from, int64_t to) {
     const bp_elementwise_problem *p = &w->plan->problem.of.elementwise;
@@ -56,7 +76,8 @@ static int64_t first_wrong(const call *w, int64_t from, int64_t to) {
                   step = p->index_ndim > 0 ? p->stride[INDICES][last] : 0;
     while (from < to) {
         const int64_t offset = place_of(p, from), end = bp__least(from - from % length + length, to);
-        for (int64_t i = from; i < end; i++) {
+        const bool wrong = any_wrong(w, offset, end - from, step);
+        for (int64_t i = from; wrong && i < end; i++) {
             const int64_t index = index_at(w, offset + (i - from) * step);
             if (index < 0 || index >= p->axis_size) {
                 return i;
@@ -87,9 +108,15 @@ static void check_indices(void *context, int task) {
 /* ---- Elements ---- */
 
 /* Copies elements that have an index of their own each. */
-#define GATHER(type)                                                                                                   \
+#define GATHER_BY(type, index_type)                                                                                    \
     for (int64_t j = 0; j < columns; j++) {                                                                            \
-        ((type *)to)[j * out] = ((const type *)from)[j * in + index_at(w, index + j * step) * axis];                   \
+        ((type *)to)[j * out] = ((const type *)from)[j * in + ((const index_type *)indices)[j * step] * axis];         \
+    }
+#define GATHER(type)                                                                                                   \
+    if (narrow) {                                                                                                      \
+        GATHER_BY(type, int32_t)                                                                                       \
+    } else {                                                                                                           \
+        GATHER_BY(type, int64_t)                                                                                       \
     }
 
 typedef struct wide {
@@ -101,6 +128,8 @@ static void gather_row(const call *w, int64_t columns, const void *from, int64_t
     const int last = loop->ndim - 1;
     const int64_t in = loop->stride[INPUT][last], step = loop->stride[INDICES][last], out = loop->stride[OUTPUT][last],
                   axis = w->plan->problem.of.elementwise.axis;
+    const bool narrow = w->plan->problem.of.elementwise.type[INDICES] == BP_I32;
+    const void *indices = w->indices + index * (int64_t)(narrow ? sizeof(int32_t) : sizeof(int64_t));
     switch (w->plan->element) {
     case 1:
         GATHER(uint8_t)
