@@ -306,8 +306,10 @@ bool core_result_like(const operand *of);
  * an exception set. */
 bool core_result_new(core_state *state, core_result *result, DLTensor *tensor, const operand *const *operands,
                      int count);
-/* Orders the dimensions of a result of single elements as the first of these tensors that has its shape. `strides` is
- * for BP_MAX_NDIM numbers, which the result keeps if it is not row-major. */
+/* Orders the dimensions of a result as the dimensions of a tensor are. `strides` is for BP_MAX_NDIM numbers, which the
+ * result keeps if it is not row-major. */
+void core_result_order(DLTensor *result, int64_t *strides, const DLTensor *like);
+/* The same, of a result of single elements, as the first of these tensors that has its shape. */
 void core_result_follow(DLTensor *result, int64_t *strides, const DLTensor *const *tensors, int count);
 PyObject *core_result_take(core_state *state, core_result *result); /* the array; the result holds nothing after it */
 /* Returns results as a tuple, with None for those that are in the caller's arrays. */

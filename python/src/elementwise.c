@@ -142,7 +142,9 @@ static bool place_result(elements *of, PyObject *out, const char *dtype) {
                               .ndim = ndim,
                               .dtype = bp_dtype_to_dlpack(of->dtype),
                               .shape = call->shape};
-    if (of->op == UNARY || of->op == BINARY || of->op == WHERE) {
+    if (of->op == CONCAT) {
+        core_result_order(&call->result, call->strides, call->operands.tensors[0]);
+    } else if (of->op == UNARY || of->op == BINARY || of->op == WHERE) {
         core_result_follow(&call->result, call->strides, call->operands.tensors + (of->op == WHERE),
                            call->operands.count - (of->op == WHERE));
     }

@@ -81,12 +81,9 @@ static bool has_shape(const DLTensor *x, const DLTensor *of) {
 }
 
 /* NumPy (order 'K') and PyTorch keep the order of the dimensions, too. */
-void core_result_follow(DLTensor *result, int64_t *strides, const DLTensor *const *tensors, int count) {
-    int order[BP_MAX_NDIM], i = 0;
-    while (i < count && !has_shape(tensors[i], result)) {
-        i++;
-    }
-    if (i == count || result->ndim < 2 || !tensors[i]->strides || !sort_dimensions(tensors[i], order)) {
+void core_result_order(DLTensor *result, int64_t *strides, const DLTensor *like) {
+    int order[BP_MAX_NDIM];
+    if (result->ndim < 2 || result->ndim != like->ndim || !like->strides || !sort_dimensions(like, order)) {
         return;
     }
     int64_t step = 1;
@@ -95,6 +92,16 @@ void core_result_follow(DLTensor *result, int64_t *strides, const DLTensor *cons
         step *= result->shape[order[d]] > 0 ? result->shape[order[d]] : 1;
     }
     result->strides = strides;
+}
+
+void core_result_follow(DLTensor *result, int64_t *strides, const DLTensor *const *tensors, int count) {
+    int i = 0;
+    while (i < count && !has_shape(tensors[i], result)) {
+        i++;
+    }
+    if (i < count) {
+        core_result_order(result, strides, tensors[i]);
+    }
 }
 
 static PyObject *wrapped(core_state *state, const core_exchange *of, DLManagedTensorVersioned *memory) {

@@ -49,6 +49,17 @@ def test_first_array_of_the_shape_decides():
     np.testing.assert_array_equal(elementwise.add(columns, row), columns + row)
     out = np.empty((3, 4), "f4")
     assert elementwise.exp(columns, out=out) is out
+    assert elementwise.flip(columns, axis=0).strides == (4, 12) and elementwise.roll(columns, 1, axis=1).strides == (4, 12)
+    np.testing.assert_array_equal(elementwise.flip(columns), np.flip(columns))
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_order_of_concat(axis):
+    rows, columns = random_array((3, 4), "f4"), random_array((4, 3), "f4").T
+    for arrays in ([columns, rows], [rows, columns], [columns, columns], [last((2, 3, 4, 5)), last((2, 3, 4, 5))]):
+        result = elementwise.concat(arrays, axis=axis)
+        np.testing.assert_array_equal(result, np.concatenate(arrays, axis))
+        assert np.argsort(result.strides).tolist() == np.argsort(arrays[0].strides).tolist()
 
 
 def test_tensors_of_the_package():

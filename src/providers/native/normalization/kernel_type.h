@@ -62,9 +62,29 @@ INLINE void NAME(moments_tile)(int64_t lane, int vectors, bool whole, int lanes,
     memcpy(squares + lane, numbers, (size_t)used * sizeof *squares);
 }
 
+/* One lane: the positions of a channel that are fewer than the lanes of a block. */
+INLINE void NAME(moments_alone)(int64_t count, const bp__batch_norm_grid *x, double center, double *mean,
+                                double *squares) {
+    double sum = 0, square = 0;
+    for (int64_t i = 0; i < count; i++) {
+        sum += (double)WIDEN(*NAME(row)(x, i)) - center;
+    }
+    sum /= (double)count;
+    for (int64_t i = 0; i < count; i++) {
+        const double distance = ((double)WIDEN(*NAME(row)(x, i)) - center) - sum;
+        square = scalar_madd_f64(distance, distance, square);
+    }
+    *mean = sum;
+    *squares = square;
+}
+
 static void NAME(moments)(int64_t lanes, int64_t count, const bp__batch_norm_grid *x, const double *center,
                           int64_t step, double *mean, double *squares) {
-    EACH_TILE(lanes, x->lane == 1, NAME(moments_tile), count, x, center, step, mean, squares);
+    if (lanes == 1) {
+        NAME(moments_alone)(count, x, center[0], mean, squares);
+    } else {
+        EACH_TILE(lanes, x->lane == 1, NAME(moments_tile), count, x, center, step, mean, squares);
+    }
 }
 
 INLINE void NAME(sums_row)(int64_t n, const NAME(element) *restrict y, int64_t y_lane, const NAME(element) *restrict x,
