@@ -2,7 +2,6 @@
 
 import html.parser
 import re
-import shutil
 import struct
 import subprocess
 import xml.etree.ElementTree
@@ -10,10 +9,10 @@ import zlib
 
 import pytest
 
+from browser import check_layout, chromium, look  # noqa: F401
 from conftest import NO_LEAK_CHECK
 
 VOID = {"meta", "br", "hr", "img", "input", "link", "wbr"}
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 @pytest.fixture(scope="module")
@@ -153,33 +152,6 @@ def test_tables_have_headers_and_scroll(page):
     assert "prefers-color-scheme:dark" in text
 
 
-def browser():
-    return next(filter(None, map(shutil.which, BROWSERS)), None)
-
-
-@pytest.fixture
-def chromium(tmp_path):
-    found = browser()
-    if not found:
-        pytest.skip("NO BROWSER: install Debian's chromium to test the page in one")
-
-    def run(path, width, height, *words):
-        command = [
-            found,
-            "--headless",
-            "--no-sandbox",  # which is refused to root
-            "--disable-gpu",
-            "--hide-scrollbars",
-            f"--user-data-dir={tmp_path / 'profile'}",
-            f"--window-size={width},{height}",
-            *words,
-            path.as_uri(),
-        ]
-        return subprocess.run(command, capture_output=True, timeout=120, check=True).stdout.decode()
-
-    return run
-
-
 def pixels(path):
     """Decodes a PNG of 8 bits: width, height and rows of bytes."""
     data = path.read_bytes()
@@ -219,24 +191,10 @@ def test_screenshot(page, chromium, tmp_path, width, height):
     assert used > height / 2
 
 
-@pytest.mark.parametrize(("width", "height"), [(390, 844), (1280, 900)])
-def test_layout(page, chromium, tmp_path, width, height):
-    """Nothing is wider than the screen, and the charts are large enough for their text. The page is in a frame of that
-    size, because a browser's window has a least width."""
-    script = """<script>addEventListener('load', () => {
-        const texts = [...document.querySelectorAll('svg text')].map(t => t.getBoundingClientRect());
-        const drawings = [...document.querySelectorAll('svg')].map(s => s.getBoundingClientRect().width);
-        parent.postMessage([innerWidth, document.documentElement.scrollWidth, Math.min(...drawings), Math.max(...drawings),
-            texts.filter(r => r.right > innerWidth || r.left < 0).length].join(' '), '*');
-        });</script>"""
-    probe, frame = tmp_path / "probe.html", tmp_path / "frame.html"
-    probe.write_text(page.read_text().replace("</body>", script + "</body>"))
-    frame.write_text(
-        "<!DOCTYPE html><body><script>onmessage = e => document.body.dataset.found = e.data</script>"
-        f'<iframe src="probe.html" style="border:0;width:{width}px;height:{height}px"></iframe>'
-    )
-    shown = chromium(frame, 1400, 1000, "--dump-dom", "--virtual-time-budget=5000")
-    found = re.search(r'data-found="([^"]*)"', shown)
-    inner, scroll, narrowest, widest, outside = map(float, found[1].split())
-    assert inner == width and scroll <= inner and outside == 0
-    assert narrowest > 300 and widest < 640  # a text of 11.5 units is 8.6 pixels or more
+def test_layout(page, look):
+    """Nothing is wider than the screen, and the charts are large enough for their text."""
+    found = look(page.read_text())
+    check_layout(found)
+    for one in found:
+        narrowest, widest = one["drawings"]
+        assert narrowest > 300 and widest < 640  # a text of 11.5 units is 8.6 pixels or more

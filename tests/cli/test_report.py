@@ -6,7 +6,9 @@ import os
 
 import pytest
 
-SECTIONS = ["system", "machine", "libraries", "providers", "devices", "findings", "settings", "problems", "environment", "choices", "files", "programs"]
+from browser import check_layout, chromium, look  # noqa: F401
+
+SECTIONS = ["findings", "actions", "system", "machine", "libraries", "providers", "devices", "settings", "problems", "environment", "choices", "files", "programs"]
 
 
 @pytest.fixture
@@ -62,9 +64,28 @@ def test_findings_are_those_of_doctor(report, backplane, home):
     found = report("--json", env=environment).json["findings"]
     own = {"HOME": str(home), "VIRTUAL_ENV": str(home / "env"), "XDG_CONFIG_HOME": str(home / "config"), "LD_LIBRARY_PATH": f"{home}/lib:/home/somebody/lib:{home}2/lib"}
     doctor = backplane("doctor", "--json", env={**own, **environment}).json["findings"]
-    assert [(row["severity"], row["check"]) for row in found] == [(row["severity"], row["check"]) for row in doctor if row["severity"] != "ok"]
+    worst_first = ["error", "warning", "note"]
+    wanted = sorted((row for row in doctor if row["severity"] != "ok"), key=lambda row: worst_first.index(row["severity"]))
+    assert [(row["severity"], row["check"], row["advice"]) for row in found] == [(row["severity"], row["check"], row["advice"]) for row in wanted]
     assert any(row["check"] == "kernel variables" and "OPENBLAS_CORETYPE" in row["finding"] for row in found)
     assert all(row["advice"] for row in found)
+
+
+def test_actions_are_the_advice_of_warnings(report):
+    """Each advice once, with all of its findings; notes need no action."""
+    found = report("--json", env={"OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_L2_SIZE": "", "OMP_NUM_THREADS": "1"}).json
+    advice = [row["advice"] for row in found["findings"] if row["severity"] != "note"]
+    actions = {row["action"]: row for row in found["actions"]}
+    assert set(actions) == set(advice) and len(actions) == len(found["actions"])
+    for action, row in actions.items():
+        same = [finding for finding in found["findings"] if finding["advice"] == action]
+        assert {finding["check"] for finding in same} == {name.split(" (")[0] for name in row["because"].split(", ")}
+        assert row["saves"] in [finding["saves"] for finding in same]
+    if found["machine"]["instruction_set"] == "DEFAULT":
+        return
+    assert "kernel variables" in actions["`unset OPENBLAS_CORETYPE`."]["because"]
+    slow = [row for row in found["findings"] if row["check"] == "kernels" and "Prescott" in row["finding"]]
+    assert all("1024x1024 matrices in f64 takes" in row["saves"] and "(estimated)" in row["saves"] for row in slow)
 
 
 def test_programs_are_found(report):
@@ -130,6 +151,18 @@ def test_page(report):
     page.close()
     assert page.open == [] and page.ids == SECTIONS and page.links == [f"#{name}" for name in SECTIONS]
     assert "<b>&'\"" in page.text and "<script>" in page.text and "Candidates of typical problems" in page.text
+
+
+def test_layout(report, look, home):
+    """With findings of each kind, long names, and variables of one long word and of many."""
+    long = {"OPENBLAS_CORETYPE": "Prescott", "BACKPLANE_NUM_THREADS": "9999", "KMP_DUPLICATE_LIB_OK": "1",
+            "LD_PRELOAD": "/absent/" + "x" * 300 + ".so", "OMP_PLACES": ",".join(f"{{{i}}}" for i in range(100))}
+    (home / "config/backplane/backplane.conf").write_text(f"num_threads = 2\n{'nonsense' * 30} = 1\n")
+    text = report("--html", env=long).out
+    found = look(text)
+    check_layout(found)
+    assert all(one["headings"] == SECTIONS for one in found)
+    assert all(len(set(one["colours"].values())) == len(one["colours"]) >= 2 for one in found)
 
 
 def test_output_file(report, tmp_path):

@@ -63,6 +63,7 @@ static char *take_findings(doctor *d, bool advised) {
         free(line);
         free(f->text);
         free(f->advice);
+        free(f->saves);
     }
     free(d->findings);
     d->findings = NULL;
@@ -197,17 +198,17 @@ static void variable_of_a_broken_library_is_named(void **state) {
     expect_words(doctor_broken, rows, 1, "", "-> reinstall", "unset");
     expect_words(doctor_broken, rows, 1, "MKL_THREADING_LAYER=TBB", "-> reinstall", "unset");
     expect_words(doctor_broken, rows, 1, "OPENBLAS_CORETYPE=SkylakeX",
-                 "SIGILL, with OPENBLAS_CORETYPE=SkylakeX -> unset OPENBLAS_CORETYPE", "-> reinstall");
+                 "SIGILL, with OPENBLAS_CORETYPE=SkylakeX -> `unset OPENBLAS_CORETYPE", "-> reinstall");
     expect_words(doctor_broken, rows + 1, 1, "MKL_THREADING_LAYER=TBB",
-                 "SIGILL, with MKL_THREADING_LAYER=TBB -> unset MKL_THREADING_LAYER", "-> reinstall");
+                 "SIGILL, with MKL_THREADING_LAYER=TBB -> `unset MKL_THREADING_LAYER", "-> reinstall");
     expect_words(doctor_kernel_variables, rows, 2, "OPENBLAS_CORETYPE=Haswell", "2 OPENBLAS_CORETYPE=Haswell ",
                  "broken: openblas, mkl");
-    expect_words(doctor_kernel_variables, rows, 2, "MKL_THREADING_LAYER=TBB", "broken: mkl -> unset", "openblas");
+    expect_words(doctor_kernel_variables, rows, 2, "MKL_THREADING_LAYER=TBB", "broken: mkl -> `unset", "openblas");
 }
 
 static void unknown_values_are_reported(void **state) {
     (void)state;
-    expect_words(doctor_kernel_variables, NULL, 0, "OPENBLAS_CORETYPE=bogus", "unknown -> unset", NULL);
+    expect_words(doctor_kernel_variables, NULL, 0, "OPENBLAS_CORETYPE=bogus", "unknown -> `unset", NULL);
     expect_words(doctor_kernel_variables, NULL, 0, "OPENBLAS_CORETYPE=Haswell", "1 OPENBLAS_CORETYPE", "unknown");
     expect_words(doctor_kernel_variables, NULL, 0, "MKL_THREADING_LAYER=nonsense", "unknown", NULL);
     expect_words(doctor_kernel_variables, NULL, 0, "MKL_THREADING_LAYER=GNU", "1 MKL_THREADING_LAYER", "unknown");
@@ -220,9 +221,10 @@ static void variable_of_slow_kernels_is_named(void **state) {
     (void)state;
     bp_library_info row = row_of("blis", "blis", "libgomp", BP_LIBRARY_OK);
     row.kernels = "generic";
-    expect_words(doctor_kernels, &row, 1, "", "it does not recognise the processor -> set BLIS_ARCH_TYPE=3", NULL);
-    expect_words(doctor_kernels, &row, 1, "BLIS_ARCH_TYPE=25", "selected by BLIS_ARCH_TYPE=25 -> unset BLIS_ARCH_TYPE",
-                 "does not recognise");
+    expect_words(doctor_kernels, &row, 1, "",
+                 "it does not recognise the processor -> `export BLIS_ARCH_TYPE=3` (haswell).", NULL);
+    expect_words(doctor_kernels, &row, 1, "BLIS_ARCH_TYPE=25",
+                 "selected by BLIS_ARCH_TYPE=25 -> `unset BLIS_ARCH_TYPE`, or set it to 3", "does not recognise");
 }
 
 static void generic_kernels_of_mkl_are_reported(void **state) {

@@ -117,35 +117,34 @@ static void add_overhead(bp__text *out, const bench_report *report) {
                       "plan in a cache. A kept plan skips the checks and the search.</p><div class=\"charts\">");
     chart_overhead(out, report);
     bp__text_add(out, "</div>");
-    html_table_begin(out, "Time of the smallest call", "Operation|Type|Library|>One-shot|>Kept plan");
+    html_table table;
+    html_table_begin(&table, out, "Time of the smallest call", "Operation|Type|Library|>One-shot|>Kept plan");
     for (int i = 0; i < report->overhead_count; i++) {
         const bench_overhead *o = &report->overheads[i];
-        bp__text_add(out, "<tr>");
-        html_head_cell(out, o->operation->name);
-        html_cell(out, "", "%s", bp_dtype_name(bench_dtype(o->operation, o->dtype)));
-        html_cell(out, "", "%s", o->library);
-        html_cell(out, "n", "%s", bp__duration(o->one_shot_ns, one, sizeof one));
-        html_cell(out, "n", "%s", bp__duration(o->plan_ns, two, sizeof two));
-        bp__text_add(out, "</tr>\n");
+        html_row(&table, "");
+        html_cell(&table, "", "%s", o->operation->name);
+        html_cell(&table, "", "%s", bp_dtype_name(bench_dtype(o->operation, o->dtype)));
+        html_cell(&table, "", "%s", o->library);
+        html_cell(&table, "", "%s", bp__duration(o->one_shot_ns, one, sizeof one));
+        html_cell(&table, "", "%s", bp__duration(o->plan_ns, two, sizeof two));
     }
-    html_table_end(out);
+    html_table_end(&table);
 }
 
-static void error_rows(bp__text *out, const bench_case *c) {
+static void error_rows(html_table *table, const bench_case *c) {
     for (int i = 0; i < c->count; i++) {
         const bench_result *r = &c->results[i];
         if (r->error < 0) {
             continue;
         }
-        bp__text_add(out, r->chosen ? "<tr class=\"ours\">" : "<tr>");
-        html_head_cell(out, c->operation->name);
-        html_cell(out, "", "%s", bp_dtype_name(bench_dtype(c->operation, c->dtype)));
-        html_cell(out, "n", "%lld", (long long)c->size);
-        html_cell(out, "", "%s", r->library);
-        html_cell(out, r->wrong ? "n bad" : "n", "%.1e%s", r->error, r->wrong ? " wrong" : "");
-        html_cell(out, "n", "%.1e", c->error_bound);
-        html_cell(out, "wide", "%s", c->error_text);
-        bp__text_add(out, "</tr>\n");
+        html_row(table, r->chosen ? "ours" : "");
+        html_cell(table, "", "%s", c->operation->name);
+        html_cell(table, "", "%s", bp_dtype_name(bench_dtype(c->operation, c->dtype)));
+        html_cell(table, "", "%lld", (long long)c->size);
+        html_cell(table, "", "%s", r->library);
+        html_cell(table, r->wrong ? "bad" : "", "%.1e%s", r->error, r->wrong ? " wrong" : "");
+        html_cell(table, "", "%.1e", c->error_bound);
+        html_cell(table, "wide", "%s", c->error_text);
     }
 }
 
@@ -158,57 +157,50 @@ static void add_errors(bp__text *out, const bench_report *report) {
         chart_errors(out, report, q->dtypes[d]);
     }
     bp__text_add(out, "</div><details><summary>Errors as a table</summary>");
-    html_table_begin(out, "Errors", "Operation|Type|>n|Library|>Error|>Bound|What it is");
+    html_table table;
+    html_table_begin(&table, out, "Errors", "Operation|Type|>n|Library|>Error|>Bound|What it is");
     for (int o = 0; o < q->operation_count; o++) {
         for (int d = 0; d < q->dtype_count; d++) {
             const bench_case *c = bench_checked_case(report, q->operations[o], q->dtypes[d]);
             if (c) {
-                error_rows(out, c);
+                error_rows(&table, c);
             }
         }
     }
-    html_table_end(out);
+    html_table_end(&table);
     bp__text_add(out, "</details>\n");
 }
 
 static const char *ratio_kind(double ratio) {
-    return ratio <= 1.1 ? "n good" : ratio <= 1.5 ? "n mid" : "n bad";
+    return ratio <= 0 ? "" : ratio <= 1.1 ? "good" : ratio <= 1.5 ? "mid" : "bad";
 }
 
-static void result_row(bp__text *out, const bench_case *c, const bench_result *r) {
+static void case_cells(html_table *table, const bench_case *c, const char *kind) {
+    html_row(table, kind);
+    html_cell(table, "", "%s", c->operation->name);
+    html_cell(table, "", "%s", bp_dtype_name(bench_dtype(c->operation, c->dtype)));
+    html_cell(table, "", "%lld", (long long)c->size);
+    html_cell(table, "", "%d", c->threads);
+}
+
+static void result_row(html_table *table, const bench_case *c, const bench_result *r) {
     char time[32];
     double fastest = c->best >= 0 ? c->results[c->best].times.median : 0;
     bool ran = r->times.count > 0, several = r->times.count > 2;
-    bp__text_add(out, r->chosen ? "<tr class=\"ours\">" : "<tr>");
-    html_head_cell(out, c->operation->name);
-    html_cell(out, "", "%s", bp_dtype_name(bench_dtype(c->operation, c->dtype)));
-    html_cell(out, "n", "%lld", (long long)c->size);
-    html_cell(out, "n", "%d", c->threads);
-    html_cell(out, "", "%s%s", r->library, r->chosen ? " (choice)" : "");
-    html_cell(out, "", "%s", r->algorithm);
-    html_cell(out, "n", "%s", ran ? bp__duration(r->times.median, time, sizeof time) : "-");
-    html_cell(out, "n", several ? "%.0f %%" : "-",
+    case_cells(table, c, r->chosen ? "ours" : "");
+    html_cell(table, "", "%s%s", r->library, r->chosen ? " (choice)" : "");
+    html_cell(table, "", "%s", r->algorithm);
+    html_cell(table, "", "%s", ran ? bp__duration(r->times.median, time, sizeof time) : "-");
+    html_cell(table, "", several ? "%.0f %%" : "-",
               several ? 100 * (r->times.high - r->times.low) / r->times.median : 0);
-    html_cell(out, "n", ran ? "%.3g %s" : "-", r->speed, bench_unit(c->operation));
+    html_cell(table, "", ran ? "%.3g %s" : "-", r->speed, bench_unit(c->operation));
     double ratio = ran && fastest > 0 ? r->times.median / fastest : 0;
-    html_cell(out, ratio > 0 ? ratio_kind(ratio) : "n", ratio > 0 ? "%.2f" : "-", ratio);
+    html_cell(table, ratio_kind(ratio), ratio > 0 ? "%.2f" : "-", ratio);
     if (ran && c->slowdown > BENCH_SLOW) {
-        html_cell(out, "wide", "%sprocessor %.2f times slower", r->wrong ? "wrong result; " : "", c->slowdown);
+        html_cell(table, "wide", "%sprocessor %.2f times slower", r->wrong ? "wrong result; " : "", c->slowdown);
     } else {
-        html_cell(out, "wide", "%s", r->failure ? r->failure : r->wrong ? "wrong result" : "");
+        html_cell(table, "wide", "%s", r->failure ? r->failure : r->wrong ? "wrong result" : "");
     }
-    bp__text_add(out, "</tr>\n");
-}
-
-static void skipped_row(bp__text *out, const bench_case *c) {
-    bp__text_add(out, "<tr>");
-    html_head_cell(out, c->operation->name);
-    html_cell(out, "", "%s", bp_dtype_name(bench_dtype(c->operation, c->dtype)));
-    html_cell(out, "n", "%lld", (long long)c->size);
-    html_cell(out, "n", "%d", c->threads);
-    bp__text_add(out, "<td colspan=\"7\">not measured: ");
-    svg_escape(out, c->skipped);
-    bp__text_add(out, "</td></tr>\n");
 }
 
 static void add_table(bp__text *out, const bench_report *report) {
@@ -218,18 +210,20 @@ static void add_table(bp__text *out, const bench_report *report) {
         bp__text_add(out, "<details><summary>");
         svg_escape(out, q->operations[o]->name);
         bp__text_add(out, "</summary>");
-        html_table_begin(out, q->operations[o]->name,
+        html_table table;
+        html_table_begin(&table, out, q->operations[o]->name,
                          "Operation|Type|>n|>Threads|Library|Algorithm|>Time|>IQR|>Speed|>Time / fastest|Remark");
         for (int i = 0; i < report->case_count; i++) {
             const bench_case *c = &report->cases[i];
             for (int r = 0; c->operation == q->operations[o] && r < c->count; r++) {
-                result_row(out, c, &c->results[r]);
+                result_row(&table, c, &c->results[r]);
             }
             if (c->operation == q->operations[o] && c->skipped) {
-                skipped_row(out, c);
+                case_cells(&table, c, "");
+                html_rest(&table, "not measured: %s", c->skipped);
             }
         }
-        html_table_end(out);
+        html_table_end(&table);
         bp__text_add(out, "</details>\n");
     }
 }
@@ -246,21 +240,21 @@ static void add_versions(bp__text *out, const bench_report *report) {
                   (long long)machine.l3_bytes / 1024);
         bp__text_add(out, "</p>");
     }
-    html_table_begin(out, "Libraries that ran", "Library|Version|Kernel set|Threading");
+    html_table table;
+    html_table_begin(&table, out, "Libraries that ran", "Library|Version|Kernel set|Threading");
     for (int i = 0; i < report->library_count; i++) {
         const char *name = report->libraries[i];
         bool mixed = strcmp(name, CANDIDATE_MIXED) == 0, found = !mixed && bp_library_find(name, &info) == BP_OK;
-        bp__text_add(out, "<tr>");
-        html_head_cell(out, name);
-        html_cell(out, mixed ? "wide" : "", "%s",
+        html_row(&table, "");
+        html_cell(&table, "", "%s", name);
+        html_cell(&table, mixed ? "wide" : "", "%s",
                   mixed   ? "each part of an operation chooses by itself"
                   : found ? info.version
                           : "");
-        html_cell(out, "", "%s", found ? info.kernels : "");
-        html_cell(out, "", "%s", found ? info.threading : "");
-        bp__text_add(out, "</tr>\n");
+        html_cell(&table, "", "%s", found ? info.kernels : "");
+        html_cell(&table, "", "%s", found ? info.threading : "");
     }
-    html_table_end(out);
+    html_table_end(&table);
     bp__text_add(out, "<p class=\"soft\">Each library runs kept plans. Their samples alternate, so that a slow spell "
                       "of the machine affects all of them. IQR is the interquartile range of the samples, relative to "
                       "the median. Differences below the spread mean nothing. A remark tells that the processor "

@@ -38,7 +38,11 @@ void doctor_find(doctor *d, severity level, char *advice, const char *format, ..
     char *text = cli_format_v(format, args);
     va_end(args);
     d->findings = cli_grow(d->findings, (size_t)(d->count + 1) * sizeof *d->findings);
-    d->findings[d->count++] = (finding){d->check, level, text, advice ? advice : cli_format("%s", "")};
+    d->findings[d->count++] = (finding){d->check, level, text, advice ? advice : cli_format("%s", ""), NULL};
+}
+
+void doctor_find_saving(doctor *d, const char *library) {
+    d->findings[d->count - 1].saves = doctor_saving(library);
 }
 
 bool doctor_usable(const bp_library_info *row, unsigned kinds) {
@@ -129,6 +133,10 @@ static void print_text(const doctor *d) {
             printf("%*s-> ", at, "");
             cli_paragraph(at + 3, f->advice);
         }
+        if (f->saves) {
+            printf("%*s   ", at, "");
+            cli_paragraph(at + 3, f->saves);
+        }
     }
 }
 
@@ -141,6 +149,7 @@ static void print_json(const doctor *d) {
         json_text("severity", levels[d->findings[i].severity].name);
         json_text("finding", d->findings[i].text);
         json_text("advice", d->findings[i].advice);
+        json_text("saves", d->findings[i].saves ? d->findings[i].saves : "");
         json_close();
     }
     json_close();
@@ -164,6 +173,7 @@ void doctor_free(doctor *d) {
     for (int i = 0; i < d->count; i++) {
         free(d->findings[i].text);
         free(d->findings[i].advice);
+        free(d->findings[i].saves);
     }
     free(d->findings);
     free(d->store_problem);

@@ -11,6 +11,7 @@ typedef struct finding {
     severity severity;
     char *text;
     char *advice; /* what to do; "" if nothing was found */
+    char *saves;  /* what that saves; NULL if it is not known */
 } finding;
 
 typedef struct doctor {
@@ -37,6 +38,8 @@ const char *doctor_severity_name(severity level);
 
 /* Adds a finding. Takes ownership of `advice`, a text of cli_format(). Every finding above SEVERITY_OK has one. */
 void doctor_find(doctor *d, severity level, char *advice, const char *format, ...) BP_PRINTF(4, 5);
+/* Adds to the last finding what another library than this one would save, if times of both are known. */
+void doctor_find_saving(doctor *d, const char *library);
 
 /* Returns whether the library is usable and has all of `kinds`. */
 bool doctor_usable(const bp_library_info *row, unsigned kinds);
@@ -50,6 +53,10 @@ const char *doctor_variable(const char *name);
 /* doctor_loader.c: finds the real file that the dynamic loader would load for a SONAME, and by what ("LD_LIBRARY_PATH",
  * ...). */
 bool doctor_loader_takes(const char *soname, char *path, size_t size, const char **why);
+
+/* doctor_times.c: returns how long a large product takes on a library and on the fastest one, and whether these times
+ * are measured or estimated; NULL if the library has none, or is as fast. free() it. */
+char *doctor_saving(const char *library);
 
 /* doctor_install.c: returns how to install an optimised BLAS on this system, without a full stop. */
 const char *doctor_install_command(void);

@@ -105,6 +105,7 @@ static void check_links(doctor *d, const char *const names[LINK_COUNT], char *co
                     "%s is netlib's reference code: programs that are linked with it are many times slower than with "
                     "an optimised BLAS",
                     names[LINK_BLAS]);
+        doctor_find_saving(d, "netlib");
     }
 }
 

@@ -54,7 +54,7 @@ static void report_broken(doctor *d, const bp_library_info *row) {
     char *names = doctor_variables_of(row->family, false), *values = doctor_variables_of(row->family, true);
     char *advice =
         names ? cli_format(
-                    "unset %s, then run `backplane doctor` again. Reinstall the library only if it is still broken.",
+                    "`unset %s`, then run `backplane doctor` again. Reinstall the library only if it is still broken.",
                     names)
               : cli_format("reinstall or remove it, then run `backplane list --probe`.");
     doctor_find(d, SEVERITY_WARNING, advice, "%s (%s): %s%s%s", row->id, row->path, row->reason,

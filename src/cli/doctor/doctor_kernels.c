@@ -70,17 +70,32 @@ static bool x86(const doctor *d) {
     return strcmp(d->machine.architecture, "x86_64") == 0;
 }
 
+/* Returns a command of the shell for the variables "A, B"; free it. */
+static char *unset_command(const char *variables_set) {
+    char *command = cli_format("`unset %s`", variables_set);
+    size_t used = 0;
+    for (const char *from = command; *from; from++) {
+        command[used] = *from;
+        used += *from != ',';
+    }
+    command[used] = '\0';
+    return command;
+}
+
 static char *kernel_advice(const doctor *d, const bp_library_info *row, const char *variables_set) {
     bool wide = d->hardware == BP_CAPABILITY_AVX512, blis = strcmp(row->family, "blis") == 0;
     if (variables_set) {
-        return blis ? cli_format("unset %s, or set it to %s.", variables_set, wide ? "0 (skx)" : "3 (haswell)")
-                    : cli_format("unset %s.", variables_set);
+        char *command = unset_command(variables_set), *advice;
+        advice = blis ? cli_format("%s, or set it to %s.", command, wide ? "0 (skx)" : "3 (haswell)")
+                      : cli_format("%s.", command);
+        free(command);
+        return advice;
     }
     if (blis) {
-        return cli_format("set BLIS_ARCH_TYPE=%s.", wide ? "0 (skx)" : "3 (haswell)");
+        return cli_format("`export BLIS_ARCH_TYPE=%s.", wide ? "0` (skx)" : "3` (haswell)");
     }
     if (strcmp(row->family, "openblas") == 0) {
-        return cli_format("install a newer OpenBLAS, or set OPENBLAS_CORETYPE=%s.", wide ? "SkylakeX" : "Haswell");
+        return cli_format("install a newer OpenBLAS, or `export OPENBLAS_CORETYPE=%s`.", wide ? "SkylakeX" : "Haswell");
     }
     return cli_format("install a newer version, or select another library with `backplane set blas.preferred`.");
 }
@@ -99,6 +114,7 @@ static void check_generic_mkl(doctor *d, const bp_library_info *row) {
                 amd ? "an AMD processor" : "a processor that is not Intel's",
                 wide ? "they do not use AVX-512, and large products take about twice as long as with OpenBLAS"
                      : "products take 1.1 to 2 times as long as with OpenBLAS, the small ones most");
+    doctor_find_saving(d, row->id);
 }
 
 void doctor_kernels(doctor *d) {
@@ -117,6 +133,7 @@ void doctor_kernels(doctor *d) {
                     "%s uses %s kernels (%s) on a processor with %s: %s%s", row->id, row->kernels,
                     capability_word(rank), capability_word((int)d->hardware),
                     values ? "selected by " : "it does not recognise the processor", values ? values : "");
+        doctor_find_saving(d, row->id);
         free(names);
         free(values);
     }
@@ -210,20 +227,21 @@ static void check_variable(doctor *d, const struct variable *v, const char *valu
     const char *unknown = is_known(v, value) ? "" : ", but this value is unknown";
     char *broken = broken_by(d, v);
     if (broken) {
-        doctor_find(d, SEVERITY_WARNING, cli_format("unset %s, then run `backplane doctor` again.", v->name),
+        doctor_find(d, SEVERITY_WARNING, cli_format("`unset %s`, then run `backplane doctor` again.", v->name),
                     "%s=%s %s%s, and with it a library is broken: %s", v->name, value, v->effect, unknown, broken);
     } else if (*unknown) {
-        doctor_find(d, SEVERITY_NOTE, cli_format("unset %s, or correct it.", v->name), "%s=%s %s%s", v->name, value,
+        doctor_find(d, SEVERITY_NOTE, cli_format("`unset %s`, or correct it.", v->name), "%s=%s %s%s", v->name, value,
                     v->effect, unknown);
     } else if (strcmp(v->name, "MKL_THREADING_LAYER") == 0 && has_word(" sequential ", value)) {
-        doctor_find(d, SEVERITY_NOTE, cli_format("unset %s if MKL should use several processors.", v->name),
+        doctor_find(d, SEVERITY_NOTE, cli_format("`unset %s` if MKL should use several processors.", v->name),
                     "%s=%s makes MKL single-threaded", v->name, value);
     } else if (slow || v->costs) {
-        doctor_find(d, SEVERITY_WARNING, cli_format("unset %s, unless it is intended.", v->name), "%s=%s %s%s%s",
+        doctor_find(d, SEVERITY_WARNING,
+                    cli_format(slow ? "`unset %s`." : "`unset %s`, unless it is intended.", v->name), "%s=%s %s%s%s",
                     v->name, value, v->effect, slow ? ", but this processor has " : "",
                     slow ? capability_word((int)d->hardware) : "");
     } else {
-        doctor_find(d, SEVERITY_NOTE, cli_format("unset %s, unless it is intended.", v->name), "%s=%s %s", v->name,
+        doctor_find(d, SEVERITY_NOTE, cli_format("`unset %s`, unless it is intended.", v->name), "%s=%s %s", v->name,
                     value, v->effect);
     }
     free(broken);

@@ -193,18 +193,18 @@ static void check_count(doctor *d, const thread_variable *variable, const char *
     errno = 0;
     long count = strtol(value, &end, 10);
     if (errno || end == value || (*end && *end != ',') || count < 0) {
-        doctor_find(d, SEVERITY_NOTE, cli_format("unset %s, unless it is intended.", name),
+        doctor_find(d, SEVERITY_NOTE, cli_format("`unset %s`, unless it is intended.", name),
                     variable->followed
                         ? "%s=%s is not a number of threads and has no effect"
                         : "%s=%s sets the threads of libraries; num_threads applies to Backplane's calls",
                     name, value);
     } else if (count > d->machine.usable_cpus) {
-        doctor_find(d, SEVERITY_WARNING, cli_format("unset %s or lower it to %d.", name, d->machine.usable_cpus),
+        doctor_find(d, SEVERITY_WARNING, cli_format("`unset %s` or lower it to %d.", name, d->machine.usable_cpus),
                     "%s=%s is more than the %d processors available to this process", name, value,
                     d->machine.usable_cpus);
     } else if (count > 0 && count < d->machine.usable_cpus) {
         doctor_find(d, SEVERITY_NOTE,
-                    cli_format("unset %s to use all %d processors; set num_threads for Backplane's calls.", name,
+                    cli_format("`unset %s` to use all %d processors; set num_threads for Backplane's calls.", name,
                                d->machine.usable_cpus),
                     "%s=%s limits libraries to %ld thread%s; %s", name, value, count, count == 1 ? "" : "s", own);
     }
@@ -263,17 +263,17 @@ static void check_withheld_threads(doctor *d) {
     if (libraries && most > 0 && most < asked) {
         doctor_find(
             d, SEVERITY_WARNING,
-            cli_format("unset OMP_THREAD_LIMIT, or keep OMP_NUM_THREADS and num_threads at %ld or below.", most),
+            cli_format("`unset OMP_THREAD_LIMIT`, or keep OMP_NUM_THREADS and num_threads at %ld or below.", most),
             "OMP_THREAD_LIMIT=%s is below the %ld threads that a call may request: an OpenMP build of OpenBLAS may "
             "hang, and BLIS may end the program (%s)",
             limit, asked, libraries);
     } else if (most > 0 && most < d->machine.usable_cpus) {
         doctor_find(d, SEVERITY_NOTE,
-                    cli_format("unset OMP_THREAD_LIMIT to use all %d processors.", d->machine.usable_cpus),
+                    cli_format("`unset OMP_THREAD_LIMIT` to use all %d processors.", d->machine.usable_cpus),
                     "OMP_THREAD_LIMIT=%s limits OpenMP programs to %ld thread%s", limit, most, most == 1 ? "" : "s");
     }
     if (libraries && dynamic && is_true(dynamic)) {
-        doctor_find(d, SEVERITY_WARNING, cli_format("unset OMP_DYNAMIC, or set it to false."),
+        doctor_find(d, SEVERITY_WARNING, cli_format("`unset OMP_DYNAMIC`, or set it to false."),
                     "OMP_DYNAMIC=%s allows the OpenMP runtime to start fewer threads than a call requests: an OpenMP "
                     "build of OpenBLAS may hang, and BLIS may end the program (%s)",
                     dynamic, libraries);

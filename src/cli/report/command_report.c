@@ -6,9 +6,9 @@
 #include <string.h>
 
 static int gather_report(report *r) {
-    int code = report_machine(r);
+    int code = report_findings(r);
+    code = code == CLI_OK ? report_machine(r) : code;
     code = code == CLI_OK ? report_libraries(r) : code;
-    code = code == CLI_OK ? report_findings(r) : code;
     code = code == CLI_OK ? report_settings(r) : code;
     if (code == CLI_OK) {
         report_environment(r);
@@ -82,7 +82,8 @@ const cli_command command_report = {
     .summary = "Write all that a ticket needs about this machine into one file.",
     .operands = "",
     .details =
-        "\nThe machine, libraries and their kernels, conflicts, settings and their origins, candidates of typical "
+        "\nFindings, what to do, the machine, libraries and their kernels, settings and their origins, candidates of "
+        "typical "
         "problems, and versions of NumPy, SciPy, PyTorch, R and others. Home directories and the user's name are "
         "shortened, and the host's name is left out. Nothing is measured, and no program is started.",
     .quiet = true,

@@ -12,7 +12,7 @@
 typedef struct report_section {
     const char *id; /* key in JSON, and anchor of the page */
     const char *title;
-    const char *columns; /* separated by '|', as cli_table_new() takes them; NULL for a list of named values */
+    const char *columns; /* separated by '|', as cli_table_new() takes them, with '~' for long texts; NULL for a list */
     const char *none;    /* what to write if there are no rows */
     char **cells;        /* row by row; of a list, name and value in turn */
     int count;
@@ -43,7 +43,7 @@ int report_machine(report *r);      /* report_machine.c: the system and the proc
 int report_libraries(report *r);    /* report_machine.c: libraries, providers and devices */
 int report_settings(report *r);     /* report_state.c: settings that differ from their defaults, and their origin */
 void report_environment(report *r); /* report_variables.c: variables that libraries read, known by their names */
-int report_findings(report *r);     /* report_state.c: the findings of `backplane doctor` */
+int report_findings(report *r);     /* report_state.c: the findings of `backplane doctor`, and what to do */
 void report_files(report *r);       /* report_state.c: the files of measured times */
 int report_choices(report *r);      /* report_choices.c: candidates of some typical problems, and their times */
 void report_programs(report *r);    /* report_programs.c: NumPy, PyTorch, R and others that are installed */

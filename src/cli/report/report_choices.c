@@ -67,8 +67,8 @@ static int explain_choice(report *r, const char *problem) {
 
 int report_choices(report *r) {
     int code = CLI_OK;
-    report_begin(r, "choices", "Candidates of typical problems, with expected times",
-                 "PROBLEM|LIBRARY|PROVIDER|ALGORITHM|VERDICT|>THREADS|>TIME|SOURCE|REMARK", "none");
+    report_begin(r, "choices", "Candidates of typical problems",
+                 "PROBLEM|LIBRARY|PROVIDER|ALGORITHM|VERDICT|>THREADS|>TIME|SOURCE|~REMARK", "none");
     for (size_t i = 0; i < sizeof problems / sizeof problems[0] && code == CLI_OK; i++) {
         code = explain_choice(r, problems[i]);
     }

@@ -85,7 +85,7 @@ int report_machine(report *r) {
 }
 
 static void add_library(report *r, const bp_library_info *row) {
-    char *offers = cli_library_kinds(row->kinds);
+    char *offers = cli_library_kinds(row->kinds), *faults = cli_join_lines(row->faults, "\n", "; ");
     report_cell(r, "%s", row->id);
     report_cell(r, "%s", row->version);
     report_cell(r, "%s", offers);
@@ -94,13 +94,14 @@ static void add_library(report *r, const bp_library_info *row) {
     report_cell(r, "%s", row->kernels);
     report_cell(r, "%s", bp_library_state_name(row->state));
     report_cell(r, "%s", row->path[0] ? row->path : "(built in)");
-    report_cell(r, "%s%s%s", row->reason, row->reason[0] && row->faults[0] ? "; " : "", row->faults);
+    report_cell(r, "%s%s%s", row->reason, row->reason[0] && faults ? "; " : "", faults ? faults : "");
+    free(faults);
     free(offers);
 }
 
 static void add_providers(report *r) {
     bp_provider_info info = {.struct_size = sizeof info};
-    report_begin(r, "providers", "Providers", "NAME|VERSION|STATE|PATH|REASON", "none");
+    report_begin(r, "providers", "Providers", "NAME|VERSION|STATE|PATH|~REASON", "none");
     for (int i = 0; bp_provider_at(i, &info); i++) {
         report_cell(r, "%s", info.name);
         report_cell(r, "%s", info.version);
@@ -112,7 +113,7 @@ static void add_providers(report *r) {
 
 static void add_devices(report *r) {
     bp_device_info device = {.struct_size = sizeof device};
-    report_begin(r, "devices", "Devices", "ID|STATE|>UNITS|NAME|PLATFORM|DRIVER|REASON", "none");
+    report_begin(r, "devices", "Devices", "ID|STATE|>UNITS|NAME|PLATFORM|DRIVER|~REASON", "none");
     for (int i = 0; bp_device_at(i, &device); i++) {
         report_cell(r, "%s", device.id);
         report_cell(r, "%s", bp_device_state_name(device.state));
@@ -131,8 +132,8 @@ int report_libraries(report *r) {
     if (status != BP_OK) {
         return cli_fail_status(status);
     }
-    report_begin(r, "libraries", "Libraries", "ID|VERSION|INTERFACES|>INT BITS|THREADING|KERNEL SET|STATE|PATH|REMARK",
-                 "none");
+    report_begin(r, "libraries", "Libraries",
+                 "ID|VERSION|INTERFACES|>INT BITS|THREADING|KERNEL SET|STATE|~PATH|~REMARK", "none");
     for (int i = 0; i < count; i++) {
         if (bp_library_at(i, &row)) {
             add_library(r, &row);

@@ -1,4 +1,5 @@
-/* report_state.c - reports settings with their origins, the findings of `backplane doctor`, and stored times. */
+/* report_state.c - reports the findings of `backplane doctor` and what to do, settings with their origins, and
+ * stored times. */
 #include "cli/doctor/doctor.h"
 #include "report.h"
 #include "cli/settings/settings_table.h"
@@ -11,7 +12,7 @@
 int report_settings(report *r) {
     const bp_setting_info *info;
     const char *problem;
-    report_begin(r, "settings", "Settings that differ from their defaults", "NAME|VALUE|LAYER|WHERE", "none");
+    report_begin(r, "settings", "Changed settings", "NAME|VALUE|LAYER|WHERE", "none");
     for (int i = 0; (info = bp_setting_listed_at(i)) != NULL; i++) {
         setting_row row;
         const int code = setting_row_read(info->name, &row);
@@ -25,11 +26,85 @@ int report_settings(report *r) {
             report_cell(r, "%s", row.where);
         }
     }
-    report_begin(r, "problems", "Lines and variables that are ignored", "PROBLEM", "none");
+    report_begin(r, "problems", "Ignored lines and variables", "PROBLEM", "none");
     for (int i = 0; (problem = bp_config_error_at(i)) != NULL; i++) {
         report_cell(r, "%s", problem);
     }
     return CLI_OK;
+}
+
+static void add_finding(report *r, const finding *f) {
+    report_cell(r, "%s", doctor_severity_name(f->severity));
+    report_cell(r, "%s", f->check);
+    report_cell(r, "%s", f->text);
+    report_cell(r, "%s", f->advice);
+    report_cell(r, "%s", f->saves ? f->saves : "");
+}
+
+/* The worst ones are first. */
+static void add_findings(report *r, const doctor *d) {
+    report_begin(r, "findings", "Findings", "SEVERITY|CHECK|~FINDING|~ADVICE|~SAVES", "Nothing is wrong.");
+    for (int level = SEVERITY_ERROR; level > SEVERITY_OK; level--) {
+        for (int i = 0; i < d->count; i++) {
+            if ((int)d->findings[i].severity == level) {
+                add_finding(r, &d->findings[i]);
+            }
+        }
+    }
+}
+
+/* Returns whether an earlier finding, which is no note, has the same advice. */
+static bool advised_before(const doctor *d, int index) {
+    for (int i = 0; i < index; i++) {
+        if (d->findings[i].severity > SEVERITY_NOTE && strcmp(d->findings[i].advice, d->findings[index].advice) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Returns the checks whose findings have this advice, and how many findings that are: "kernels (3)". */
+static char *reasons_of(const doctor *d, const char *advice) {
+    char *reasons = NULL;
+    for (int i = 0; i < d->count; i++) {
+        int same = 0;
+        for (int k = i; k < d->count && strcmp(d->findings[k].check, d->findings[i].check) == 0; k++) {
+            same += strcmp(d->findings[k].advice, advice) == 0;
+        }
+        const bool first = i == 0 || strcmp(d->findings[i - 1].check, d->findings[i].check) != 0;
+        if (first && same > 0) {
+            char *one =
+                same > 1 ? cli_format("%s (%d)", d->findings[i].check, same) : cli_format("%s", d->findings[i].check);
+            reasons = cli_join(reasons, ", ", one);
+            free(one);
+        }
+    }
+    return reasons ? reasons : cli_format("%s", "");
+}
+
+static const char *saving_of(const doctor *d, const char *advice) {
+    for (int i = 0; i < d->count; i++) {
+        if (d->findings[i].saves && strcmp(d->findings[i].advice, advice) == 0) {
+            return d->findings[i].saves;
+        }
+    }
+    return "";
+}
+
+/* The advice of warnings and errors, each once. */
+static void add_actions(report *r, const doctor *d) {
+    report_begin(r, "actions", "What to do", "ACTION|BECAUSE|SAVES", "Nothing needs to be done.");
+    for (int level = SEVERITY_ERROR; level > SEVERITY_NOTE; level--) {
+        for (int i = 0; i < d->count; i++) {
+            if ((int)d->findings[i].severity == level && !advised_before(d, i)) {
+                char *reasons = reasons_of(d, d->findings[i].advice);
+                report_cell(r, "%s", d->findings[i].advice);
+                report_cell(r, "%s", reasons);
+                report_cell(r, "%s", saving_of(d, d->findings[i].advice));
+                free(reasons);
+            }
+        }
+    }
 }
 
 int report_findings(report *r) {
@@ -38,15 +113,8 @@ int report_findings(report *r) {
     if (code != CLI_OK) {
         return code;
     }
-    report_begin(r, "findings", "Conflicts, slow kernels and missing parts", "SEVERITY|CHECK|FINDING|ADVICE", "none");
-    for (int i = 0; i < d.count; i++) {
-        if (d.findings[i].severity != SEVERITY_OK) {
-            report_cell(r, "%s", doctor_severity_name(d.findings[i].severity));
-            report_cell(r, "%s", d.findings[i].check);
-            report_cell(r, "%s", d.findings[i].text);
-            report_cell(r, "%s", d.findings[i].advice);
-        }
-    }
+    add_findings(r, &d);
+    add_actions(r, &d);
     doctor_free(&d);
     return CLI_OK;
 }
@@ -68,7 +136,7 @@ static void add_file(report *r, const char *folder, const char *name) {
 
 void report_files(report *r) {
     char path[4096];
-    report_begin(r, "files", "Stored probe results and times", "FILE|>BYTES|CHANGED", "none");
+    report_begin(r, "files", "Stored times", "FILE|>BYTES|CHANGED", "none");
     char *slash = strrchr(bp_tuning_path(path, sizeof path), '/');
     if (!slash) {
         return;

@@ -205,7 +205,7 @@ static char **known_lines(int *found) {
 void report_environment(report *r) {
     int found;
     char **lines = known_lines(&found);
-    report_begin(r, "environment", "Variables that libraries read", "NAME|VALUE", "none is set");
+    report_begin(r, "environment", "Variables", "NAME|VALUE", "none is set");
     for (int i = 0; i < found; i++) {
         const size_t name = strcspn(lines[i], "=");
         report_cell(r, "%.*s", (int)name, lines[i]);

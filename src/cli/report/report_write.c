@@ -1,5 +1,4 @@
-/* report_write.c - writes a report as text, as JSON or as a page. */
-#include "cli/output/html.h"
+/* report_write.c - writes a report as text or as JSON. report_page.c writes a page. */
 #include "report.h"
 
 #include <ctype.h>
@@ -100,66 +99,4 @@ void report_json(const report *r) {
         json_close();
     }
     json_close();
-}
-
-/* ---- A page ---- */
-
-static void page_rows(bp__text *out, const report_section *section) {
-    const int columns = report_columns(section);
-    for (int i = 0; i < section->count; i++) {
-        if (i % columns == 0) {
-            bp__text_add(out, "<tr>");
-            html_head_cell(out, section->cells[i]);
-        } else {
-            html_cell(out, strlen(section->cells[i]) > 40 ? "wide" : "", "%s", section->cells[i]);
-        }
-        bp__text_add(out, i % columns == columns - 1 ? "</tr>\n" : "");
-    }
-}
-
-/* Writes a row of the headers with capitals at their begin only, for a page: "Int bits". */
-static char *page_headers(const char *columns) {
-    char *headers = cli_format("%s", columns ? columns : "NAME|VALUE");
-    bool first = true;
-    for (char *at = headers; *at; at++) {
-        *at = first ? *at : (char)tolower((unsigned char)*at);
-        first = *at == '|' || *at == '>';
-    }
-    return headers;
-}
-
-static void page_section(bp__text *out, const report_section *section) {
-    bp__text_addf(out, "<h2 id=\"%s\">", section->id);
-    html_text(out, "%s", section->title);
-    bp__text_add(out, "</h2>\n");
-    if (section->count == 0) {
-        bp__text_add(out, "<p>");
-        html_text(out, "%s", section->none);
-        bp__text_add(out, "</p>\n");
-        return;
-    }
-    char *headers = page_headers(section->columns);
-    html_table_begin(out, section->title, headers);
-    page_rows(out, section);
-    html_table_end(out);
-    free(headers);
-}
-
-char *report_page(const report *r) {
-    bp__text page = {.length = 0};
-    html_page_begin(&page, "Backplane report");
-    bp__text_add(&page, "<header><h1>Backplane report</h1></header>\n<nav aria-label=\"Sections\">");
-    for (int i = 0; i < r->count; i++) {
-        bp__text_addf(&page, "<a href=\"#%s\">", r->sections[i].id);
-        html_text(&page, "%s", r->sections[i].title);
-        bp__text_add(&page, "</a>");
-    }
-    bp__text_add(&page, "</nav>\n<main>\n");
-    for (int i = 0; i < r->count; i++) {
-        page_section(&page, &r->sections[i]);
-    }
-    bp__text_add(&page, "</main></body></html>\n");
-    char *text = cli_format("%s", bp__text_get(&page));
-    bp__text_free(&page);
-    return text;
 }
