@@ -67,7 +67,7 @@ _backplane_options() {
             --json" ;;
         launch) echo "--set --library --threads --deterministic --only --exclude --observe --profile --explain --output --trace --tune
             --instances --instance-options" ;;
-        inspect) echo "--pid --output --json" ;;
+        inspect) echo "--pid --output --quick --json" ;;
         report) echo "--output --html --json" ;;
         version) echo "--json" ;;
         help) echo "--json" ;;

@@ -178,6 +178,7 @@ complete -c backplane -n "$using launch" -l instances -x -d 'Run N instances, ea
 complete -c backplane -n "$using launch" -l instance-options -x -d 'Further options of `run_cpu`, separated by spaces'
 complete -c backplane -n "$using inspect" -s p -l pid -x -a '(__fish_complete_pids)' -d 'The process'
 complete -c backplane -n "$using inspect" -s o -l output -r -F -d 'With a program: write to a file in place of the standard error output'
+complete -c backplane -n "$using inspect" -l quick -d 'Do not measure products on the libraries'
 complete -c backplane -n "$using report" -s o -l output -r -F -d 'Write to a file'
 complete -c backplane -n "$using report" -l html -d 'Write a page: one file without scripts'
 complete -c backplane -n "$using help" -l json -d 'Write the commands, their options, the operations and the exit codes as JSON'

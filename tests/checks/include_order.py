@@ -37,9 +37,10 @@ FOLDERS_OF_COMMAND = {
     "compare": ["command", "arrays", "operations"],
     "tune": ["command", "arrays", "operations"],
     "bench": ["command", "output", "arrays", "operations", "model"],
-    "launch": ["command", "arrays"],
+    "program": ["command", "arrays"],
     "doctor": ["command"],
-    "inspect": ["command", "doctor", "launch"],
+    "inspect": ["command", "doctor", "program"],
+    "launch": ["command", "arrays", "program", "inspect"],
     "report": ["command", "output", "arrays", "operations", "doctor", "settings"],
 }
 # The drop-in objects open libraries themselves, and must not use RTLD_DEEPBIND in a process with a sanitizer either.

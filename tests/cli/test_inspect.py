@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -121,6 +122,53 @@ def test_two_pools(backplane, start):
     os.sched_setaffinity(pinned.pid, {min(os.sched_getaffinity(0))})
     text = backplane("inspect", "-p", pinned.pid).out
     assert "may use 1 processor\n" in text and "has 2 threads, but the process may use 1 processors" in text
+
+
+@pytest.mark.skipif(not can_read_memory(), reason="needs rights")
+def test_times_and_commands(backplane, start):
+    """A command is there if, and only if, products are faster with it by the times; it is the process's own command line."""
+    process = start("import numpy; 'a\"b'", {"OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_NUM_THREADS": "1", "OPENBLAS_L2_SIZE": "", "OMP_NUM_THREADS": ""})
+    facts = backplane("inspect", "-p", process.pid, "--json").json
+    times = {row["how"]: row for row in facts["times"]}
+    used, launched = times["as in the process"], times["with `backplane launch`"]
+    assert used["library"].startswith("scipy-openblas") and used["threads"] == 1 and used["time_ns"] > 1e5
+    wanted = {}
+    best = times.get("with its best kernels, on all processors")
+    if backplane("version", "--json").json["cpu_hardware_capability"] in ("AVX2", "AVX512"):
+        assert best["library"] == used["library"] and best["threads"] == facts["processors"]
+    if best and used["time_ns"] > 1.2 * best["time_ns"]:
+        wanted["env -u OPENBLAS_CORETYPE -u OPENBLAS_NUM_THREADS "] = used["time_ns"] / best["time_ns"]
+    if used["time_ns"] > 1.2 * launched["time_ns"]:
+        wanted["backplane launch -- "] = used["time_ns"] / launched["time_ns"]
+    assert len(facts["commands"]) == len(wanted)
+    for row, (head, ratio) in zip(facts["commands"], wanted.items()):
+        assert row["command"].startswith(head) and row["times_as_fast"] == pytest.approx(ratio, rel=1e-3)
+        assert shlex.split(row["command"][len(head):]) == process.args
+    text = backplane("inspect", "-p", process.pid).out
+    assert "512x512 matrices in f64, measured now" in text and "as in the process" in text
+    quick = backplane("inspect", "--quick", "-p", process.pid, "--json").json
+    assert quick["times"] == quick["commands"] == [] and quick["libraries"] == facts["libraries"]
+    assert process.poll() is None
+
+
+@pytest.mark.skipif(not can_read_memory() or (os.cpu_count() or 1) < 2, reason="needs two processors, and rights")
+def test_threads_below_the_processors(backplane, start):
+    for env, advice in (({"OPENBLAS_NUM_THREADS": "1"}, "without OPENBLAS_NUM_THREADS=1,"), ({}, "the program limits them itself")):
+        code = "import os; os.environ['OPENBLAS_NUM_THREADS'] = '1'; import numpy" if not env else "import numpy"
+        process = start(code, {"OPENBLAS_NUM_THREADS": "", "OMP_NUM_THREADS": "", **env})
+        found = backplane("inspect", "--quick", "-p", process.pid, "--json").json["findings"]
+        (finding,) = [row for row in found if "has 1 thread, but the process may use" in row["finding"]]
+        assert advice in finding["advice"]
+    whole = start("import numpy", {"OPENBLAS_NUM_THREADS": "", "OMP_NUM_THREADS": ""})
+    assert "the process may use" not in str(backplane("inspect", "--quick", "-p", whole.pid, "--json").json["findings"])
+
+
+@pytest.mark.skipif(not (SYSTEM / "blas/libblas.so.3").exists(), reason="libblas3 is not installed")
+def test_reference_code(backplane, start):
+    process = start(f"import ctypes; ctypes.CDLL({str(SYSTEM / 'blas/libblas.so.3')!r})")
+    facts = backplane("inspect", "-p", process.pid, "--json").json
+    assert any("netlib's reference code" in row["finding"] and "backplane launch" in row["advice"] for row in facts["findings"])
+    assert [row["library"] for row in facts["times"] if row["how"] == "as in the process"] == ["netlib"]
 
 
 @pytest.mark.skipif(not LIBRARIES, reason="libopenblas0 is not installed")

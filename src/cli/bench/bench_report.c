@@ -10,9 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <time.h>
-#include <unistd.h>
 
 #define CHECKED_FLOPS 6e6 /* results of larger cases are not checked: their reference takes too long */
 #define MOST_SHARES 2     /* of the equal share of a case */
@@ -42,34 +40,12 @@ static void catch_interrupts(void) {
     bp_set_interrupt_check(check_interrupt, NULL, NULL);
 }
 
-/* Returns the columns that a line on standard error may have. */
-static int progress_width(void) {
-    struct winsize size;
-    bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
-    return known && size.ws_col < 80 ? size.ws_col - 1 : 79;
-}
-
-/* Replaces the last line of the terminal. */
-static void show_line(const char *text) {
-    if (isatty(STDERR_FILENO)) {
-        int width = progress_width();
-        fprintf(stderr, "\r%-*.*s%s", width, width, text, text[0] ? "" : "\r");
-        fflush(stderr);
-    }
-}
-
-/* A bar, and what is measured now. */
-static void show_progress(const bench_report *report, int done) {
-    char line[128], bar[21];
+/* The cases share the time that is left, so the time tells how far the measurement has come. */
+static void show_progress(const bench_report *report, int done, double start) {
     const bench_case *c = &report->cases[done];
-    for (int i = 0; i < 20; i++) {
-        bar[i] = i < done * 20 / report->case_count ? '#' : '.';
-    }
-    bar[20] = 0;
-    snprintf(line, sizeof line, "[%s] %d/%d  %s %s n=%lld, %d thread%s", bar, done, report->case_count,
-             c->operation->name, bp_dtype_name(bench_dtype(c->operation, c->dtype)), (long long)c->size, c->threads,
-             c->threads == 1 ? "" : "s");
-    show_line(line);
+    cli_progress((cli_now_ns() - start) / 1e9 / report->request->seconds, "%d/%d  %s %s n=%lld, %d thread%s", done,
+                 report->case_count, c->operation->name, bp_dtype_name(bench_dtype(c->operation, c->dtype)),
+                 (long long)c->size, c->threads, c->threads == 1 ? "" : "s");
 }
 
 /* ---- The list of cases ---- */
@@ -377,12 +353,12 @@ int bench_measure(bench_report *report, const bench_request *request) {
     write_date(report);
     make_cases(report);
     catch_interrupts();
-    show_progress(report, 0);
+    cli_progress_begin();
     run_bandwidths(report);
     int code = run_overheads(report);
     code = code == CLI_OK ? run_peaks(report) : code;
     for (int i = 0; i < report->case_count && code == CLI_OK; i++) {
-        show_progress(report, i);
+        show_progress(report, i, start);
         code = run_case(report, i, deadline);
     }
     for (int i = 0; i < report->case_count; i++) {
@@ -390,7 +366,7 @@ int bench_measure(bench_report *report, const bench_request *request) {
             raise_peak(report, &report->cases[i]);
         }
     }
-    show_line("");
+    cli_progress_end();
     bp_set_interrupt_check(NULL, NULL, NULL);
     list_libraries(report);
     find_slow_spells(report);

@@ -139,6 +139,14 @@ void cli_signals_watch_children(void);
 /* Sets back what this process got from its parent. Call it before another program takes the place of this process. */
 void cli_signals_restore(void);
 
+/* ---- Progress (progress.c) --------------------------------------------------------------------------------------- */
+
+/* Shows a line about work that takes long, on a terminal alone: how far it has come, from 0 to 1, negative if that is
+ * not known; the time that is left, which follows from it; and what is done now. It is erased at the end. */
+void cli_progress_begin(void);
+void cli_progress(double part, const char *format, ...) BP_PRINTF(2, 3);
+void cli_progress_end(void);
+
 /* ---- Output (out.c, table.c) ------------------------------------------------------------------------------------- */
 
 typedef enum cli_style { CLI_PLAIN, CLI_STRONG, CLI_FAINT, CLI_GOOD, CLI_CAUTION, CLI_BAD } cli_style;

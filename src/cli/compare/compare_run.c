@@ -111,10 +111,17 @@ static void take_turn(comparison *c, timed_candidate *one, int until) {
     }
 }
 
+/* The first calls are a turn too. */
+static void show_progress(const comparison *c, int done, const cli_candidate *candidate) {
+    cli_progress((double)done / ((TURNS + 1) * c->candidates.count), "%s (%s)", candidate->library,
+                 candidate->provider);
+}
+
 static void take_turns(comparison *c) {
     for (int turn = 1; turn <= TURNS; turn++) {
         for (int i = 0; i < c->candidates.count; i++) {
             if (c->timed[i].candidate->accepted) {
+                show_progress(c, turn * c->candidates.count + i, c->timed[i].candidate);
                 take_turn(c, &c->timed[i], (c->repeat * turn + TURNS - 1) / TURNS);
             }
         }
@@ -128,6 +135,7 @@ static void take_turns(comparison *c) {
 
 int comparison_run(comparison *c, int repeat) {
     c->repeat = repeat;
+    cli_progress_begin();
     int code = candidates_make(&c->candidates, &c->job, NULL);
     if (code != CLI_OK) {
         return code;
@@ -140,11 +148,13 @@ int comparison_run(comparison *c, int repeat) {
     code = status == BP_OK ? keep_old_c(c) : cli_fail_status(status);
     for (int i = 0; code == CLI_OK && i < c->candidates.count; i++) {
         c->timed[i].candidate = &c->candidates.list[i];
+        show_progress(c, i, c->timed[i].candidate);
         code = c->candidates.list[i].accepted ? warm_up(c, &c->timed[i]) : CLI_OK;
     }
     if (code == CLI_OK) {
         take_turns(c);
     }
+    cli_progress_end();
     return code;
 }
 

@@ -115,6 +115,7 @@ static void examine_machine(doctor *d) {
     for (int i = 0; i < CHECK_COUNT; i++) {
         int before = d->count;
         d->check = checks[i].name;
+        cli_progress((double)i / CHECK_COUNT, "check %d/%d: %s", i + 1, CHECK_COUNT, checks[i].name);
         checks[i].run(d);
         if (d->count == before) {
             doctor_find(d, SEVERITY_OK, NULL, "%s", checks[i].fine);
@@ -186,7 +187,9 @@ const char *doctor_severity_name(severity level) {
 
 static int run_checks(const cli_args *args) {
     doctor d;
+    cli_progress_begin();
     int code = doctor_run(&d);
+    cli_progress_end();
     if (code != CLI_OK) {
         return code;
     }

@@ -1,6 +1,6 @@
 /* command_inspect.c - `backplane inspect`: shows the math libraries of another process, without stopping it. */
 #include "inspect.h"
-#include "cli/launch/launch.h"
+#include "cli/program/program.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -53,6 +53,34 @@ static void print_library(cli_table *table, const inspect_library *library) {
     cli_cell(table, CLI_PLAIN, "%s%s", library->file->path, library->file->deleted ? " (deleted)" : "");
 }
 
+/* What the process could save: measured times, and the commands. */
+static void print_times(const inspect_process *p) {
+    char time[32];
+    if (p->time_count == 0) {
+        return;
+    }
+    cli_say(CLI_STRONG, "\nA product of %dx%d matrices in f64, measured now", INSPECT_PRODUCT, INSPECT_PRODUCT);
+    printf("\n");
+    cli_table *table = cli_table_new(">TIME|LIBRARY|>THREADS|HOW");
+    for (int i = 0; i < p->time_count; i++) {
+        const inspect_time *one = &p->times[i];
+        cli_cell(table, CLI_PLAIN, "%s", bp__duration(one->ns, time, sizeof time));
+        cli_cell(table, CLI_PLAIN, "%s", one->library);
+        cli_cell(table, CLI_PLAIN, "%d", one->threads);
+        cli_cell(table, CLI_PLAIN, "%s", one->how);
+    }
+    cli_table_end(table);
+    if (p->command_count == 0) {
+        cli_say(CLI_GOOD, "No command makes products of the process faster.\n");
+    }
+    for (int i = 0; i < p->command_count; i++) {
+        char *label = cli_format("%.1f times as fast  ", p->commands[i].times);
+        cli_say(CLI_STRONG, "%s", label);
+        cli_paragraph(cli_text_width(label), p->commands[i].command);
+        free(label);
+    }
+}
+
 static void print_text(const inspect_process *p) {
     cli_say(CLI_STRONG, "process %d", (int)p->pid);
     cli_say(CLI_PLAIN, "  %s", p->name ? p->name : "?"); /* may have any bytes */
@@ -87,6 +115,7 @@ static void print_text(const inspect_process *p) {
         cli_say(CLI_FAINT, "note    ");
         cli_paragraph(8, p->problems[i]);
     }
+    print_times(p);
 }
 
 static void print_json_library(const inspect_library *library) {
@@ -104,6 +133,27 @@ static void print_json_library(const inspect_library *library) {
     json_text("needed_by", library->users ? library->users : "");
     json_text("path", library->file->path);
     json_bool("deleted", library->file->deleted);
+    json_close();
+}
+
+static void print_json_times(const inspect_process *p) {
+    json_open("times", '[');
+    for (int i = 0; i < p->time_count; i++) {
+        json_open(NULL, '{');
+        json_text("library", p->times[i].library);
+        json_text("how", p->times[i].how);
+        json_int("threads", p->times[i].threads);
+        json_number("time_ns", p->times[i].ns);
+        json_close();
+    }
+    json_close();
+    json_open("commands", '[');
+    for (int i = 0; i < p->command_count; i++) {
+        json_open(NULL, '{');
+        json_text("command", p->commands[i].command);
+        json_number("times_as_fast", p->commands[i].times);
+        json_close();
+    }
     json_close();
 }
 
@@ -133,11 +183,15 @@ static void print_json(const inspect_process *p) {
         json_text(NULL, p->problems[i]);
     }
     json_close();
+    print_json_times(p);
     json_close();
 }
 
 static void print_process(inspect_process *p, const cli_args *args) {
     inspect_complete(p);
+    if (!cli_has(args, "quick")) {
+        inspect_measure(p);
+    }
     if (cli_has(args, "json")) {
         print_json(p);
     } else {
@@ -210,23 +264,23 @@ static void hint_at_process(const cli_args *args) {
 }
 
 static int print_to(inspect_process *p, const cli_args *args, const char *file) {
-    const int code = launch_output_begin(file);
+    const int code = program_output_begin(file);
     if (code != CLI_OK) {
         return code;
     }
     print_process(p, args);
-    return launch_output_end(file);
+    return program_output_end(file);
 }
 
 static int inspect_program(const cli_args *args) {
-    launch_program program;
+    cli_program program;
     watched seen = {.files = 0};
     const char *file = cli_value(args, "output");
-    int code = file ? launch_check_target(file) : CLI_OK;
+    int code = file ? program_check_target(file) : CLI_OK;
     if (code != CLI_OK) {
         return code;
     }
-    code = launch_find(&program, args->operands[0]);
+    code = program_find(&program, args->operands[0]);
     if (code != CLI_OK) {
         hint_at_process(args);
         return code;
@@ -237,7 +291,7 @@ static int inspect_program(const cli_args *args) {
     }
     words[args->count] = NULL;
     cli_signals_watch_children();
-    code = launch_wait(program.path, words, look_process, &seen);
+    code = program_wait(program.path, words, look_process, &seen);
     int written = CLI_OK;
     if (seen.best.pid) {
         written = print_to(&seen.best, args, file);
@@ -245,7 +299,7 @@ static int inspect_program(const cli_args *args) {
         cli_warn(NULL, "the program ended before its files could be read");
     }
     inspect_free(&seen.best);
-    launch_program_free(&program);
+    program_free(&program);
     free(words);
     return code ? code : written;
 }
@@ -268,6 +322,7 @@ static int inspect(const cli_args *args) {
 static const cli_option options[] = {
     {"pid", 'p', "N", "The process."},
     {"output", 'o', "FILE", "With a program: write to a file in place of the standard error output."},
+    {"quick", 0, NULL, "Do not measure products on the libraries."},
     CLI_OPTION_JSON,
     {NULL, 0, NULL, NULL},
 };
@@ -279,7 +334,9 @@ const cli_command command_inspect = {
     .details =
         "\nExamples: backplane inspect --pid 1234; backplane inspect -- python3 script.py\n"
         "\nThe process is not stopped. Of a program, what it had loaded when it used the most libraries is shown "
-        "after its end, and the exit code is the program's.",
+        "after its end, and the exit code is the program's. A product is measured on these libraries, in processes "
+        "of this command: as the program runs it, with the best kernels on all processors, and on the library that "
+        "`backplane launch` takes.",
     .least = 0,
     .most = 1 << 24,
     .program = true,

@@ -40,6 +40,20 @@ typedef struct inspect_finding {
     char *text, *advice;
 } inspect_finding;
 
+/* The time of a product of square matrices in f64, which was measured by this command and not in the process. */
+enum { INSPECT_PRODUCT = 512 };
+typedef struct inspect_time {
+    char *library, *how;
+    int threads;
+    double ns;
+} inspect_time;
+
+/* A command, and how many times as fast products are with it. */
+typedef struct inspect_command {
+    char *command;
+    double times;
+} inspect_command;
+
 typedef struct inspect_process {
     pid_t pid;
     char *name;
@@ -51,6 +65,13 @@ typedef struct inspect_process {
     char **problems;   /* what could not be read, and why */
     char **selections; /* "NAME=VALUE" of the variables that select kernels, when the program started */
     int selection_count;
+    char **limits; /* the same of the variables that limit threads */
+    int limit_count;
+    char *words; /* the command line for a shell; NULL: not known, or too long */
+    inspect_time *times;
+    int time_count;
+    inspect_command *commands; /* that make the program faster, by the times */
+    int command_count;
     bool environment_known;
     char *preload, *audit; /* LD_PRELOAD and LD_AUDIT when the program started; NULL: unset or unknown */
 } inspect_process;
@@ -61,6 +82,9 @@ int inspect_read(inspect_process *process, pid_t pid);
 /* Adds what Backplane's list knows of the libraries, and what is wrong. The process may have ended. The list is made at
  * its first use, with the folders of these libraries. */
 void inspect_complete(inspect_process *process);
+/* Measures the libraries that inspect_complete() has found, in children of this process, and finds the commands that
+ * make the program faster. (inspect_times.c) */
+void inspect_measure(inspect_process *process);
 void inspect_free(inspect_process *process);
 void inspect_problem(inspect_process *process, char *text); /* takes ownership */
 

@@ -60,6 +60,27 @@ static void judge_pools(inspect_process *p) {
     free(pools);
 }
 
+/* Pools that are smaller than what the process may use. */
+static void judge_idle_processors(inspect_process *p) {
+    for (int i = 0; i < p->library_count; i++) {
+        const inspect_library *library = &p->libraries[i];
+        char *limits = NULL;
+        for (int k = 0; k < p->limit_count; k++) {
+            limits = cli_join(limits, ", ", p->limits[k]);
+        }
+        if (library->threads > 0 && library->threads < p->processors) {
+            add_finding(p,
+                        limits ? cli_format("start the program without %s, unless it has threads or processes of its "
+                                            "own.",
+                                            limits)
+                               : cli_format("the program limits them itself; look for it, unless it is intended."),
+                        "%s has %d thread%s, but the process may use %d processors", name_of(library), library->threads,
+                        library->threads == 1 ? "" : "s", p->processors);
+        }
+        free(limits);
+    }
+}
+
 static const inspect_library *library_of(const inspect_process *p, const char *family) {
     for (int i = 0; i < p->library_count; i++) {
         if (strcmp(p->libraries[i].family, family) == 0) {
@@ -166,6 +187,28 @@ static char *kernel_advice(const inspect_library *library) {
     return advice;
 }
 
+/* Code without fast kernels for this processor, which no variable changes. */
+static void judge_code(inspect_process *p) {
+    for (int i = 0; i < p->library_count; i++) {
+        const inspect_library *library = &p->libraries[i];
+        if (!library->facts.id || is_facade(library) || !(library->interfaces & INSPECT_BLAS)) {
+            continue;
+        }
+        if (strcmp(library->facts.family, "netlib") == 0) {
+            add_finding(p,
+                        cli_format("select another BLAS, on Debian with `update-alternatives --config "
+                                   "libblas.so.3-x86_64-linux-gnu`, or run the program with `backplane launch`."),
+                        "%s is netlib's reference code, many times slower than an optimised BLAS", name_of(library));
+        } else if (strcmp(library->family, "mkl") == 0 && strcmp(inspect_kernels(library), "def") == 0) {
+            add_finding(p,
+                        cli_format("use another BLAS, or run the program with `backplane launch`, whose products take "
+                                   "the fastest library."),
+                        "%s runs MKL's generic kernels (def), as on every processor that is not Intel's",
+                        name_of(library));
+        }
+    }
+}
+
 /* Kernels below those that the processor can run. netlib's reference code has none. */
 static void judge_kernels(inspect_process *p) {
     const char *hardware = bp_cpu_hardware_capability();
@@ -183,9 +226,11 @@ static void judge_kernels(inspect_process *p) {
 
 void inspect_judge(inspect_process *p) {
     judge_pools(p);
+    judge_idle_processors(p);
     judge_runtimes(p);
     judge_widths(p);
     judge_vendors(p);
     judge_files(p);
     judge_kernels(p);
+    judge_code(p);
 }

@@ -55,23 +55,38 @@ static void count_processors(inspect_process *p) {
     p->processors = sched_getaffinity(p->pid, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 0;
 }
 
+static bool is_of(const char *line, const char *name) {
+    const size_t length = strlen(name);
+    return strncmp(line, name, length) == 0 && line[length] == '=' && line[length + 1];
+}
+
 static bool selects_kernels(const char *line) {
     const char *name;
     for (int i = 0; (name = doctor_variable_at(i)); i++) {
-        const size_t length = strlen(name);
-        if (strncmp(line, name, length) == 0 && line[length] == '=') {
+        if (is_of(line, name)) {
             return true;
         }
     }
     return false;
 }
 
-static void keep_selection(inspect_process *p, const char *line) {
-    p->selections = cli_grow(p->selections, (size_t)(p->selection_count + 1) * sizeof *p->selections);
-    p->selections[p->selection_count++] = cli_format("%s", line);
+static bool limits_threads(const char *line) {
+    static const char *const names[] = {"OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS",
+                                        "MKL_NUM_THREADS", "BLIS_NUM_THREADS"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        found = found || is_of(line, names[i]);
+    }
+    return found;
 }
 
-/* The loader's lists, and what selects kernels. Other variables may be private and are not looked at. */
+static void keep_line(char ***lines, int *count, const char *line) {
+    *lines = cli_grow(*lines, (size_t)(*count + 1) * sizeof **lines);
+    (*lines)[(*count)++] = cli_format("%s", line);
+}
+
+/* The loader's lists, what selects kernels, and what limits threads. Other variables may be private and are not looked
+ * at. */
 static void read_environment(inspect_process *p) {
     enum { MOST = 1 << 20 };
     char *text = cli_allocate(MOST);
@@ -91,10 +106,40 @@ static void read_environment(inspect_process *p) {
             *to = cli_format("%s", value);
         }
         if (selects_kernels(text + at)) {
-            keep_selection(p, text + at);
+            keep_line(&p->selections, &p->selection_count, text + at);
+        } else if (limits_threads(text + at)) {
+            keep_line(&p->limits, &p->limit_count, text + at);
         }
     }
     free(text);
+}
+
+/* Returns a word for a shell; free it. */
+static char *shell_word(const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+    if (*word && !word[strspn(word, plain)]) {
+        return cli_format("%s", word);
+    }
+    char *quoted = cli_format("%s", "'");
+    for (const char *at = word; *at; at++) {
+        char one[2] = {*at, '\0'};
+        quoted = cli_join(quoted, "", *at == '\'' ? "'\\''" : one);
+    }
+    return cli_join(quoted, "", "'");
+}
+
+static void read_words(inspect_process *p) {
+    enum { MOST = 512 };
+    char text[MOST];
+    const ssize_t got = read_proc(p->pid, "cmdline", text, sizeof text);
+    if (got <= 0 || got >= MOST - 1) {
+        return;
+    }
+    for (ssize_t at = 0; at < got; at += (ssize_t)strlen(text + at) + 1) {
+        char *word = shell_word(text + at);
+        p->words = cli_join(p->words, " ", word);
+        free(word);
+    }
 }
 
 static int fail(const inspect_process *p, int error) {
@@ -143,6 +188,7 @@ int inspect_read(inspect_process *p, pid_t pid) {
     count_tasks(p);
     count_processors(p);
     read_environment(p);
+    read_words(p);
     inspect_libraries(p);
     return CLI_OK;
 }
@@ -172,6 +218,20 @@ void inspect_free(inspect_process *p) {
     for (int i = 0; i < p->selection_count; i++) {
         free(p->selections[i]);
     }
+    for (int i = 0; i < p->limit_count; i++) {
+        free(p->limits[i]);
+    }
+    for (int i = 0; i < p->time_count; i++) {
+        free(p->times[i].library);
+        free(p->times[i].how);
+    }
+    free(p->times);
+    free(p->limits);
+    free(p->words);
+    for (int i = 0; i < p->command_count; i++) {
+        free(p->commands[i].command);
+    }
+    free(p->commands);
     free(p->selections);
     free(p->files);
     free(p->libraries);

@@ -32,7 +32,7 @@ static bool has_instances(const char *python) {
 }
 
 /* Makes the words of `python3 -m backplane.backends.xeon.run_cpu --ninstances N OPTIONS --no-python PROGRAM ...`. */
-static char **instance_words(const cli_args *args, const char *count, char *options, const launch_program *program) {
+static char **instance_words(const cli_args *args, const char *count, char *options, const cli_program *program) {
     const char *const head[] = {"python3", "-m", "backplane.backends.xeon.run_cpu", "--ninstances", count};
     enum { HEAD = sizeof head / sizeof head[0] };
     char **words = cli_allocate((HEAD + strlen(options) + (size_t)args->count + 2) * sizeof *words);
@@ -83,17 +83,19 @@ static int report_calls(const cli_args *args, launch_calls *calls) {
     int code = launch_calls_read(calls);
     code = code == CLI_OK && trace ? launch_trace(calls, trace) : code;
     code = code == CLI_OK && tune ? launch_tune(calls, tune) : code;
-    code = code == CLI_OK && tables ? launch_output_begin(cli_value(args, "output")) : code;
+    code = code == CLI_OK && tables ? program_output_begin(cli_value(args, "output")) : code;
     if (code != CLI_OK || !tables) {
         return code;
     }
+    cli_progress_begin();
     print_tables(args, calls);
-    return launch_output_end(cli_value(args, "output"));
+    cli_progress_end();
+    return program_output_end(cli_value(args, "output"));
 }
 
 /* ---- The command ---- */
 
-static int start_path(const cli_args *args, const launch_program *program, launch_calls *calls, const char *path,
+static int start_path(const cli_args *args, const cli_program *program, launch_calls *calls, const char *path,
                       char *const *words) {
     const bool reported = has_report(args);
     int code = reported ? launch_calls_begin(calls) : CLI_OK;
@@ -108,18 +110,17 @@ static int start_path(const cli_args *args, const launch_program *program, launc
         free(text);
     }
     if (!reported) {
-        return launch_replace(path, words);
+        return program_replace(path, words);
     }
-    const int status = launch_wait(path, words, NULL, NULL);
+    const int status = program_wait(path, words, NULL, NULL);
     code = report_calls(args, calls);
     return status != 0 ? status : code;
 }
 
-static int start_instances(const cli_args *args, const launch_program *program, launch_calls *calls,
-                           const char *count) {
+static int start_instances(const cli_args *args, const cli_program *program, launch_calls *calls, const char *count) {
     const char *given = cli_value(args, "instance-options");
-    launch_program python;
-    int code = launch_find(&python, "python3");
+    cli_program python;
+    int code = program_find(&python, "python3");
     if (code == CLI_OK && !has_instances(python.path)) {
         code = cli_fail(CLI_LIBRARY, "--instances needs Backplane's Python package for %s, such as by `pip install .`",
                         python.path);
@@ -131,11 +132,11 @@ static int start_instances(const cli_args *args, const launch_program *program, 
         free(words);
         free(options);
     }
-    launch_program_free(&python);
+    program_free(&python);
     return code;
 }
 
-static int start_program(const cli_args *args, const launch_program *program, launch_calls *calls) {
+static int start_program(const cli_args *args, const cli_program *program, launch_calls *calls) {
     char **words = cli_allocate(((size_t)args->count + 1) * sizeof *words);
     for (int i = 0; i < args->count; i++) {
         words[i] = (char *)(uintptr_t)args->operands[i];
@@ -148,7 +149,7 @@ static int start_program(const cli_args *args, const launch_program *program, la
 
 static int launch(const cli_args *args) {
     const char *instances = cli_value(args, "instances");
-    launch_program program;
+    cli_program program;
     launch_calls calls = {.folder = NULL};
     int64_t count;
     cli_signals_watch_children();
@@ -162,17 +163,17 @@ static int launch(const cli_args *args) {
     static const char *const files[] = {"trace", "tune", "output"};
     for (size_t i = 0; i < sizeof files / sizeof files[0] && code == CLI_OK; i++) {
         const char *path = cli_value(args, files[i]);
-        code = path ? launch_check_target(path) : CLI_OK;
+        code = path ? program_check_target(path) : CLI_OK;
     }
     if (code != CLI_OK) {
         return code;
     }
-    code = launch_find(&program, args->operands[0]);
+    code = program_find(&program, args->operands[0]);
     if (code == CLI_OK) {
         code = instances ? start_instances(args, &program, &calls, instances) : start_program(args, &program, &calls);
     }
     launch_calls_free(&calls);
-    launch_program_free(&program);
+    program_free(&program);
     return code;
 }
 

@@ -3,26 +3,8 @@
 #define BP_CLI_LAUNCH_H
 
 #include "cli/command/cli.h"
+#include "cli/program/program.h"
 #include "dropin/record_file.h"
-
-#include <sys/types.h>
-
-/* Exit codes of programs that could not be started, as shells have them. */
-enum { LAUNCH_CANNOT_RUN = 126, LAUNCH_NOT_FOUND = 127, LAUNCH_SIGNAL = 128 };
-
-/* ---- The program (launch_program.c) ---- */
-
-typedef struct launch_program {
-    char *path;          /* the file that runs */
-    char *interpreter;   /* of a script: the file that runs it; else NULL */
-    const char *refused; /* why the loader redirects no calls of it; NULL: it can */
-    char *loader;        /* of the program or its interpreter; NULL if it is not known */
-    bool audited;        /* the program's C library has LD_AUDIT */
-} launch_program;
-
-/* Finds the program in PATH and reads what kind of file it is. Returns CLI_OK, or an exit code after a message. */
-int launch_find(launch_program *program, const char *name);
-void launch_program_free(launch_program *program);
 
 /* ---- Objects of the program (launch_objects.c) ---- */
 
@@ -34,32 +16,16 @@ typedef struct launch_objects {
 } launch_objects;
 
 /* Asks the program's loader for its objects with this LD_PRELOAD. What cannot be found out is NULL or 0. */
-void launch_objects_find(const launch_program *program, const char *preload, launch_objects *found);
+void launch_objects_find(const cli_program *program, const char *preload, launch_objects *found);
 
 /* ---- Environment (launch_environment.c) ---- */
 
 /* Checks the options and sets the variables that the program and its children inherit. */
-int launch_environment(const cli_args *args, const launch_program *program, const char *record);
+int launch_environment(const cli_args *args, const cli_program *program, const char *record);
 
 /* Returns the libraries with faulty routines, as the value of BACKPLANE_LAUNCH_FAULTS, which src/dropin/policy.c reads
  * (launch_faults.c). Free it. */
 char *launch_faults(void);
-
-/* ---- The run (launch_run.c) ---- */
-
-/* Replaces this process by the program. Returns an exit code after a message if it cannot be started. */
-int launch_replace(const char *path, char *const *words);
-
-/* Starts the program, passes on signals, waits for its end. Returns its exit code, or 128 and the number of the signal
- * that ended it; or an exit code after a message. `look` may be NULL; else it is called every few milliseconds while
- * the program runs. */
-typedef void launch_look(pid_t program, void *context);
-int launch_wait(const char *path, char *const *words, launch_look *look, void *context);
-
-/* What this process prints between these two goes to a file, completely or not at all, or to the standard error output
- * if `path` is NULL, because standard output is the program's. Return CLI_OK, or an exit code after a message. */
-int launch_output_begin(const char *path);
-int launch_output_end(const char *path);
 
 /* ---- Calls (launch_calls.c) ---- */
 
@@ -95,7 +61,6 @@ const char *launch_sizes(const bp__record_row *row);
 
 void launch_profile(const launch_calls *calls); /* to standard error */
 void launch_explain(const launch_calls *calls);
-int launch_check_target(const char *path); /* before the program runs: whether a file can be written there */
 int launch_trace(const launch_calls *calls, const char *path);
 int launch_tune(const launch_calls *calls, const char *path);
 

@@ -209,7 +209,7 @@ static char *begin_with(const char *file, const char *others) {
 
 /* Puts a file before those that others have set in LD_PRELOAD; and a sanitizer's run-time library before all, because
  * it ends the program otherwise. */
-static int set_preload(const launch_program *program, const char *file, launch_objects *objects) {
+static int set_preload(const cli_program *program, const char *file, launch_objects *objects) {
     const char *before = value_of("LD_PRELOAD");
     char *list = begin_with(file, before);
     launch_objects_find(program, list, objects);
@@ -249,7 +249,7 @@ static int check_file(const char *path) {
                : cli_fail(CLI_IO, "%s: %s; calls can be redirected on x86-64 Linux only", path, strerror(errno));
 }
 
-static int set_loader(const launch_program *program, const char *hooks, const char *audit, const char *preload) {
+static int set_loader(const cli_program *program, const char *hooks, const char *audit, const char *preload) {
     const bool audited = program->audited && access(audit, R_OK) == 0;
     launch_objects objects = {.sanitizer = NULL};
     int code = audited ? CLI_OK : check_file(preload);
@@ -269,7 +269,7 @@ static int set_wait(const cli_args *args) {
     return cli_has(args, "observe") || (before && *before) ? CLI_OK : set_variable(variable, "20");
 }
 
-int launch_environment(const cli_args *args, const launch_program *program, const char *record) {
+int launch_environment(const cli_args *args, const cli_program *program, const char *record) {
     char *folder = hooks_folder();
     if (!folder) {
         return cli_fail(CLI_IO, "the folder of libbackplane.so cannot be found");

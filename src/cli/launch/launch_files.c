@@ -3,22 +3,7 @@
 #include "launch.h"
 #include "cli/arrays/npy.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
-
-int launch_check_target(const char *path) {
-    npy_error error;
-    const bp_status status = npy_check_target(path, &error);
-    if (status != BP_OK) {
-        return cli_fail(cli_exit_of(status), "%s", error.text);
-    }
-    /* A file that exists is written to, or replaced. Neither is meant if it is read-only. */
-    if (strcmp(path, "-") != 0 && access(path, W_OK) != 0 && errno != ENOENT) {
-        return cli_fail(CLI_IO, "%s: cannot be written: %s", path, strerror(errno));
-    }
-    return CLI_OK;
-}
 
 static int write_file(const char *path, bp__text *text) {
     npy_error error;

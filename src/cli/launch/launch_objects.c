@@ -15,7 +15,7 @@
 
 /* ---- The list ---- */
 
-static void list_objects(const launch_program *program, const char *preload, int output) {
+static void list_objects(const cli_program *program, const char *preload, int output) {
     const int nothing = open("/dev/null", O_WRONLY);
     const char *path = program->interpreter ? program->interpreter : program->path;
     dup2(output, STDOUT_FILENO);
@@ -37,7 +37,7 @@ static void read_all(int file, bp__text *text) {
 }
 
 /* Adds the loader's list, one object a line, if there is one. */
-static void add_objects(bp__text *text, const launch_program *program, const char *preload) {
+static void add_objects(bp__text *text, const cli_program *program, const char *preload) {
     int ends[2];
     if (!program->loader || !program->audited || pipe2(ends, O_CLOEXEC) != 0) {
         return;
@@ -96,7 +96,7 @@ static uint64_t tls_of(const char *path) {
     return bytes;
 }
 
-void launch_objects_find(const launch_program *program, const char *preload, launch_objects *found) {
+void launch_objects_find(const cli_program *program, const char *preload, launch_objects *found) {
     bp__text text = {.length = 0};
     add_objects(&text, program, preload);
     char *list = cli_format("%s", bp__text_get(&text)), *rest = list;

@@ -111,6 +111,7 @@ static savings print_savings(const launch_calls *calls) {
         if (!launch_product_of(row, &product)) {
             continue;
         }
+        cli_progress((double)i / calls->count, "times of other libraries, call %d/%d", i + 1, calls->count);
         const double least = best_time(&product, best, sizeof best);
         const double gain = (usual_time(row) - least) * (double)row->calls;
         found.products++;

@@ -60,7 +60,9 @@ static int run_report(const cli_args *args) {
     if (cli_has(args, "json") && cli_has(args, "html")) {
         return cli_fail(CLI_USAGE, "--json and --html are different forms; give one of them");
     }
+    cli_progress_begin();
     int code = gather_report(&r);
+    cli_progress_end();
     if (code == CLI_OK && path && strcmp(path, "-") != 0) {
         code = write_to(&r, args, path);
     } else if (code == CLI_OK) {

@@ -20,6 +20,8 @@ static const char *const problems[] = {
     "conv2d f32 1x64x56x56 64x64x3x3",
 };
 
+#define PROBLEMS ((int)(sizeof problems / sizeof problems[0]))
+
 static void add_candidates(report *r, const char *problem, const bp_explanation *explanation) {
     bp_candidate_info info = {.struct_size = sizeof info};
     for (int i = 0; bp_explanation_at(explanation, i, &info); i++) {
@@ -69,7 +71,8 @@ int report_choices(report *r) {
     int code = CLI_OK;
     report_begin(r, "choices", "Candidates of typical problems",
                  "PROBLEM|LIBRARY|PROVIDER|ALGORITHM|VERDICT|>THREADS|>TIME|SOURCE|~REMARK", "none");
-    for (size_t i = 0; i < sizeof problems / sizeof problems[0] && code == CLI_OK; i++) {
+    for (int i = 0; i < PROBLEMS && code == CLI_OK; i++) {
+        cli_progress((double)i / PROBLEMS, "candidates of problem %d/%d", i + 1, PROBLEMS);
         code = explain_choice(r, problems[i]);
     }
     return code;

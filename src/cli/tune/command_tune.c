@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #define MEASURE_NOW "benchmark=true, tuning.start=now"
 
@@ -126,18 +125,6 @@ static double seconds_now(void) {
     return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static void progress(const session *s) {
-    enum { WIDTH = 30 };
-    if (s->total > 1 && isatty(STDERR_FILENO)) {
-        int filled = s->done * WIDTH / s->total;
-        fprintf(stderr, "\r[%.*s%*s] %d/%d", filled, "##############################", WIDTH - filled, "", s->done,
-                s->total);
-        if (s->done == s->total) {
-            fprintf(stderr, "\r%*s\r", WIDTH + 24, "");
-        }
-    }
-}
-
 static void report_json(const bp_explanation *e) {
     bp_candidate_info c = {.struct_size = sizeof c};
     json_open(NULL, '{');
@@ -242,7 +229,6 @@ static int measure_problem(session *s, const cli_args *words) {
     bp_explanation_release(explanation);
     job_free(&job);
     s->done++;
-    progress(s);
     return code;
 }
 
@@ -253,7 +239,7 @@ static void begin_tuning(session *s, int total) {
         json_open(NULL, '{');
         json_open("problems", '[');
     }
-    progress(s);
+    cli_progress_begin();
 }
 
 /* Returns whether the settings let records be written. */
@@ -276,6 +262,7 @@ static int check_kept(const session *s) {
 
 static void end_tuning(session *s, int unread) {
     char path[4096];
+    cli_progress_end();
     s->unkept = check_kept(s);
     if (!s->table) {
         json_close();
@@ -314,6 +301,7 @@ static int measure_file(session *s, const char *path) {
                 s->left++;
                 continue;
             }
+            cli_progress(list.count > 1 ? (double)i / list.count : -1, "%d/%d", i, list.count);
             code = cli_args_parse(&words, s->args->command, list.problems[i].count, list.problems[i].words);
             code = code == CLI_OK && words.count == 0 ? cli_fail(CLI_USAGE, "a line has no operation") : code;
             code = code == CLI_OK ? measure_problem(s, &words) : code;

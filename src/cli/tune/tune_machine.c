@@ -2,31 +2,35 @@
  */
 #include "tune_machine.h"
 
-#include <unistd.h>
+#include <time.h>
 
 enum { DEFAULT_SECONDS = 60 };
 
 typedef struct watch {
     int measured;
-    bool shows; /* progress on the terminal */
+    double start, seconds; /* the begin; the limit, after which nothing is begun */
 } watch;
 
+static double seconds_now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* How many groups there are is not known before, but the time is. */
 static int on_progress(void *user, const char *library, const char *what) {
     watch *w = user;
     w->measured++;
-    if (w->shows) {
-        fprintf(stderr, "\r\033[K%d: %s, %s ", w->measured, library, what);
-    }
+    cli_progress((seconds_now() - w->start) / w->seconds, "at most; group %d: %s, %s", w->measured, library, what);
     return 1;
 }
 
 int tune_machine(const cli_args *args, int64_t seconds) {
     const bool json = cli_has(args, "json");
-    watch w = {.shows = !json && isatty(STDERR_FILENO)};
-    const bp_status status = bp_calibrate(seconds > 0 ? (double)seconds : (double)DEFAULT_SECONDS, on_progress, &w);
-    if (w.shows && w.measured > 0) {
-        fprintf(stderr, "\r\033[K");
-    }
+    watch w = {.start = seconds_now(), .seconds = seconds > 0 ? (double)seconds : (double)DEFAULT_SECONDS};
+    cli_progress_begin();
+    const bp_status status = bp_calibrate(w.seconds, on_progress, &w);
+    cli_progress_end();
     if (status != BP_OK && status != BP_E_TIMEOUT) {
         return cli_fail_status(status);
     }

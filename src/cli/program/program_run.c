@@ -1,6 +1,5 @@
-/* launch_run.c - runs a program in place of this process, or as a child whose end is waited for. */
-#include "launch.h"
-#include "cli/arrays/npy.h"
+/* program_run.c - runs a program in place of this process, or as a child whose end is waited for. */
+#include "program.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -10,11 +9,11 @@
 #include <time.h>
 #include <unistd.h>
 
-int launch_replace(const char *path, char *const *words) {
+int program_replace(const char *path, char *const *words) {
     cli_signals_restore();
     execv(path, words);
     cli_fail(CLI_IO, "%s: %s", path, strerror(errno));
-    return errno == ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_CANNOT_RUN;
+    return errno == ENOENT ? PROGRAM_NOT_FOUND : PROGRAM_CANNOT_RUN;
 }
 
 /* Signals that are meant for the program. A terminal sends SIGINT and SIGQUIT to both; other processes send them to one
@@ -72,7 +71,7 @@ static void restore_signals(const actions *before) {
 }
 
 /* Waits for the end of a child. */
-static int status_of(pid_t started, launch_look *look, void *context) {
+static int status_of(pid_t started, program_look *look, void *context) {
     const struct timespec pause = {.tv_nsec = 5000000};
     int status = 0;
     pid_t ended;
@@ -85,7 +84,7 @@ static int status_of(pid_t started, launch_look *look, void *context) {
     return status;
 }
 
-int launch_wait(const char *path, char *const *words, launch_look *look, void *context) {
+int program_wait(const char *path, char *const *words, program_look *look, void *context) {
     actions before;
     sigset_t all, mask;
     sigfillset(&all);
@@ -95,7 +94,7 @@ int launch_wait(const char *path, char *const *words, launch_look *look, void *c
     if (started == 0) {
         restore_signals(&before);
         sigprocmask(SIG_SETMASK, &mask, NULL);
-        _exit(launch_replace(path, words));
+        _exit(program_replace(path, words));
     }
     child = (sig_atomic_t)started;
     sigprocmask(SIG_SETMASK, &mask, NULL);
@@ -106,26 +105,5 @@ int launch_wait(const char *path, char *const *words, launch_look *look, void *c
     const int status = status_of(started, look, context);
     child = 0;
     restore_signals(&before);
-    return WIFSIGNALED(status) ? LAUNCH_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
-}
-
-int launch_output_begin(const char *path) {
-    return cli_out_capture(path ? -1 : STDERR_FILENO);
-}
-
-int launch_output_end(const char *path) {
-    npy_error error;
-    size_t length;
-    char *text = cli_out_captured(&length);
-    if (!text) {
-        return CLI_MEMORY;
-    }
-    bp_status status = BP_OK;
-    if (path) {
-        status = npy_write_text(path, text, length, &error);
-    } else if (fwrite(text, 1, length, stderr) < length) {
-        status = npy_fail(&error, BP_E_IO, "the report cannot be written: %s", strerror(errno));
-    }
-    free(text);
-    return status == BP_OK ? CLI_OK : cli_fail(cli_exit_of(status), "%s", error.text);
+    return WIFSIGNALED(status) ? PROGRAM_SIGNAL + WTERMSIG(status) : WEXITSTATUS(status);
 }

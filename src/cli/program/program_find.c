@@ -1,9 +1,9 @@
-/* launch_program.c - finds a program and tells whether the loader can redirect its calls.
+/* program_find.c - finds a program and tells whether the loader can redirect its calls.
  *
  * The loader of a program reads LD_AUDIT and LD_PRELOAD. A static program has no loader, one with another user's rights
  * ignores the variables, and one for another processor would need libraries of its own.
  */
-#include "launch.h"
+#include "program.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -45,7 +45,7 @@ static int find_file(const char *name, char **path) {
     *path = strchr(name, '/') ? cli_format("%s", name) : search_path(name);
     if (!*path) {
         cli_fail(CLI_IO, "%s: no such program in PATH", name);
-        return LAUNCH_NOT_FOUND;
+        return PROGRAM_NOT_FOUND;
     }
     if (can_run(*path)) {
         return CLI_OK;
@@ -54,7 +54,7 @@ static int find_file(const char *name, char **path) {
     struct stat facts;
     const bool folder = stat(*path, &facts) == 0 && !S_ISREG(facts.st_mode);
     cli_fail(CLI_IO, "%s: %s", *path, folder ? "it is no program" : strerror(reason));
-    return reason == ENOENT ? LAUNCH_NOT_FOUND : LAUNCH_CANNOT_RUN;
+    return reason == ENOENT ? PROGRAM_NOT_FOUND : PROGRAM_CANNOT_RUN;
 }
 
 /* ---- The file ---- */
@@ -78,7 +78,7 @@ static const char *read_loader(int file, const Elf64_Ehdr *head, char *loader, s
 }
 
 /* Reads from an ELF file whether the program's calls can be redirected. */
-static void judge_elf(launch_program *program, int file, const Elf64_Ehdr *head) {
+static void judge_elf(cli_program *program, int file, const Elf64_Ehdr *head) {
 #ifdef __aarch64__
     enum { MACHINE = EM_AARCH64 };
 #else
@@ -134,7 +134,7 @@ static char *interpreter_of(const char *line) {
 }
 
 /* Reads the first bytes of a file. Sets *next to a script's interpreter. */
-static void judge_program(launch_program *program, const char *path, char **next) {
+static void judge_program(cli_program *program, const char *path, char **next) {
     union {
         char text[512];
         Elf64_Ehdr head;
@@ -160,8 +160,8 @@ static void judge_program(launch_program *program, const char *path, char **next
     }
 }
 
-int launch_find(launch_program *program, const char *name) {
-    *program = (launch_program){.path = NULL};
+int program_find(cli_program *program, const char *name) {
+    *program = (cli_program){.path = NULL};
     const int code = find_file(name, &program->path);
     char *next = NULL;
     if (code == CLI_OK) {
@@ -177,7 +177,7 @@ int launch_find(launch_program *program, const char *name) {
     return code;
 }
 
-void launch_program_free(launch_program *program) {
+void program_free(cli_program *program) {
     free(program->path);
     free(program->interpreter);
     free(program->loader);
