@@ -61,11 +61,12 @@ static void print_times(const inspect_process *p) {
     }
     cli_say(CLI_STRONG, "\nA product of %dx%d matrices in f64, measured now", INSPECT_PRODUCT, INSPECT_PRODUCT);
     printf("\n");
-    cli_table *table = cli_table_new(">TIME|LIBRARY|>THREADS|HOW");
+    cli_table *table = cli_table_new(">TIME|LIBRARY|KERNELS|>THREADS|HOW");
     for (int i = 0; i < p->time_count; i++) {
         const inspect_time *one = &p->times[i];
         cli_cell(table, CLI_PLAIN, "%s", bp__duration(one->ns, time, sizeof time));
         cli_cell(table, CLI_PLAIN, "%s", one->library);
+        cli_cell(table, CLI_PLAIN, "%s", or_dash(one->kernels));
         cli_cell(table, CLI_PLAIN, "%d", one->threads);
         cli_cell(table, CLI_PLAIN, "%s", one->how);
     }
@@ -141,6 +142,7 @@ static void print_json_times(const inspect_process *p) {
     for (int i = 0; i < p->time_count; i++) {
         json_open(NULL, '{');
         json_text("library", p->times[i].library);
+        json_text("kernels", p->times[i].kernels);
         json_text("how", p->times[i].how);
         json_int("threads", p->times[i].threads);
         json_number("time_ns", p->times[i].ns);

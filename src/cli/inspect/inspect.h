@@ -43,7 +43,7 @@ typedef struct inspect_finding {
 /* The time of a product of square matrices in f64, which was measured by this command and not in the process. */
 enum { INSPECT_PRODUCT = 512 };
 typedef struct inspect_time {
-    char *library, *how;
+    char *library, *kernels, *how; /* kernels: "" if they are not known */
     int threads;
     double ns;
 } inspect_time;

@@ -223,6 +223,7 @@ void inspect_free(inspect_process *p) {
     }
     for (int i = 0; i < p->time_count; i++) {
         free(p->times[i].library);
+        free(p->times[i].kernels);
         free(p->times[i].how);
     }
     free(p->times);

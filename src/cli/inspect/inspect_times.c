@@ -30,7 +30,7 @@ typedef struct setup {
 typedef struct answer {
     double ns;
     int threads;
-    char library[64];
+    char library[64], kernels[32];
 } answer;
 
 static double seconds_now(void) {
@@ -93,6 +93,23 @@ static double time_product(const bp_options *options) {
     return best;
 }
 
+/* Finds out which kernels the library of this process has selected: as of another process, from its memory. */
+static void find_kernels(const setup *s, answer *found) {
+    inspect_process self;
+    if (!s->library) {
+        const bool native = strcmp(found->library, "native") == 0;
+        bp__copy_text(found->kernels, sizeof found->kernels, native ? bp_cpu_capability() : "");
+    } else if (inspect_read(&self, getpid()) == CLI_OK) {
+        for (int i = 0; i < self.library_count; i++) {
+            const inspect_library *library = &self.libraries[i];
+            if (strcmp(library->file->path, s->library->facts.path) == 0) {
+                bp__copy_text(found->kernels, sizeof found->kernels, inspect_kernels(library));
+            }
+        }
+        inspect_free(&self);
+    }
+}
+
 static void measure_here(const setup *s, int file) {
     answer found = {.ns = 0};
     bp_plan_info plan = {.struct_size = sizeof plan};
@@ -102,6 +119,7 @@ static void measure_here(const setup *s, int file) {
     if (found.ns > 0 && bp_last_plan(&plan) == BP_OK) {
         bp__copy_text(found.library, sizeof found.library, plan.library);
         found.threads = plan.threads;
+        find_kernels(s, &found);
     }
     bp_options_release(options);
     const ssize_t written = write(file, &found, sizeof found);
@@ -139,9 +157,9 @@ static double add_time(inspect_process *p, const setup *s, const char *how) {
     if (!measure_apart(s, &found)) {
         return 0;
     }
-    found.library[sizeof found.library - 1] = '\0';
     p->times = cli_grow(p->times, (size_t)(p->time_count + 1) * sizeof *p->times);
     p->times[p->time_count++] = (inspect_time){.library = cli_format("%s", found.library),
+                                               .kernels = cli_format("%s", found.kernels),
                                                .how = cli_format("%s", how),
                                                .threads = found.threads,
                                                .ns = found.ns};
@@ -181,12 +199,20 @@ static char *without_variables(const inspect_process *p) {
     return whole;
 }
 
+/* Returns whether a variable, of the start or of the program itself, has selected kernels below the processor's. */
+static bool has_lower_kernels(const inspect_process *p, const inspect_library *library) {
+    const int rank = doctor_kernel_rank(inspect_kernels(library));
+    const bool selected = p->selection_count > 0 || library->kernels;
+    return selected && rank >= 0 && rank < doctor_kernel_rank(bp_cpu_hardware_capability());
+}
+
 /* Returns the time of the library with the best kernels and all processors; 0 if the process has them. */
 static double measure_best(inspect_process *p, const inspect_library *library, int threads) {
     const setup best = {.process = p, .library = library, .threads = processors_of(p)};
-    const int rank = doctor_kernel_rank(inspect_kernels(library));
-    const bool slow = rank >= 0 && rank < doctor_kernel_rank(bp_cpu_hardware_capability());
-    return slow || threads != best.threads ? add_time(p, &best, "with its best kernels, on all processors") : 0;
+    const bool lower = has_lower_kernels(p, library);
+    return lower || threads != best.threads
+               ? add_time(p, &best, lower ? "with its best kernels, on all processors" : "on all processors")
+               : 0;
 }
 
 static void add_command(inspect_process *p, char *command, double times) {
