@@ -152,6 +152,18 @@ def test_tables_have_headers_and_scroll(page):
     assert "prefers-color-scheme:dark" in text
 
 
+def test_opens_with_findings(page):
+    text = page.read_text()
+    assert re.findall(r'<h2 id="(\w+)"', text)[:3] == ["findings", "libraries", "speed"]
+    good, cases = map(int, re.search(r"or within 10 % of it, in (\d+) of (\d+) cases", text).groups())
+    whole = int(re.search(r"geometric mean of (\d+) cases", text)[1])
+    assert 0 <= good <= cases == whole
+    table = re.search(r"<caption>Time / fastest</caption>.*?<tbody>(.*?)</tbody>", text, re.S)[1]
+    rows = [re.findall(r">([^<]*)</t[hd]>", row) for row in table.strip().splitlines()]
+    assert sum(int(row[2]) for row in rows) >= cases  # each case has a fastest library
+    assert all(1 <= float(row[3]) <= float(row[4]) for row in rows)
+
+
 def pixels(path):
     """Decodes a PNG of 8 bits: width, height and rows of bytes."""
     data = path.read_bytes()

@@ -19,6 +19,8 @@ const cli_operation *bench_operation_at(int index);
 /* Fails with the name of an operation that cannot be measured, and similar ones. Returns CLI_USAGE. */
 int bench_no_operation(const char *name);
 const char *bench_operation_name_at(void *unused, int index);
+/* The sizes of an operation if none are given: its own, and one between each two of them. 0 past the end. */
+int64_t bench_size_at(const cli_operation *operation, int index);
 
 /* What is measured. */
 typedef struct bench_request {

@@ -64,11 +64,161 @@ static void add_head(bp__text *out, const bench_report *report) {
     html_text(out, "%d cores, %s kernels, Backplane %s, %s. Measured in %.0f s%s.", known ? machine.usable_cpus : 0,
               bp_cpu_capability(), bp_version(), report->date, report->elapsed,
               report->interrupted ? "; interrupted, so the rest is missing" : "");
-    bp__text_add(out, "</p></header>\n<nav aria-label=\"Sections\"><a href=\"#speed\">Speed</a>"
+    bp__text_add(out, "</p></header>\n<nav aria-label=\"Sections\"><a href=\"#findings\">Findings</a>"
+                      "<a href=\"#libraries\">Libraries</a><a href=\"#speed\">Speed</a>"
                       "<a href=\"#roofline\">Roofline</a><a href=\"#overhead\">Overhead</a>"
                       "<a href=\"#error\">Error</a><a href=\"#table\">All measurements</a>"
                       "<a href=\"#machine\">Machine and versions</a></nav>\n<main>");
-    add_scores(out, report);
+}
+
+/* ---- Findings ---- */
+
+static void finding(bp__text *out, const char *severity, const char *topic, const char *format, ...) BP_PRINTF(4, 5);
+static void finding(bp__text *out, const char *severity, const char *topic, const char *format, ...) {
+    va_list args;
+    va_start(args, format);
+    char *text = cli_format_v(format, args);
+    va_end(args);
+    bp__text_addf(out, "<li class=\"%s\"><b>%s</b> <span class=\"soft\">", severity, severity);
+    html_text(out, "%s", topic);
+    bp__text_add(out, "</span><p>");
+    html_prose(out, text);
+    bp__text_add(out, "</p></li>\n");
+    free(text);
+}
+
+/* The choice is good enough within the spread of samples. */
+#define GOOD_RATIO 1.1
+#define BAD_RATIO 1.5
+enum { MOST_LOSSES = 4 };
+
+static const bench_case *worst_case(const bench_report *report, double below) {
+    const bench_case *worst = NULL;
+    for (int i = 0; i < report->case_count; i++) {
+        const bench_case *c = &report->cases[i];
+        worst = c->ratio > BAD_RATIO && c->ratio < below && (!worst || c->ratio > worst->ratio) ? c : worst;
+    }
+    return worst;
+}
+
+static void find_losses(bp__text *out, const bench_report *report) {
+    const bench_case *c = worst_case(report, HUGE_VAL);
+    for (int i = 0; c && i < MOST_LOSSES; i++, c = worst_case(report, c->ratio)) {
+        char time[32], least[32];
+        finding(
+            out, "warning", "choice",
+            "%s of %s, n = %lld, %d thread%s: the choice, %s, takes %s, and %s takes %s. `backplane tune --machine` "
+            "measures the times that choices use.",
+            c->operation->name, bp_dtype_name(bench_dtype(c->operation, c->dtype)), (long long)c->size, c->threads,
+            c->threads == 1 ? "" : "s", c->results[c->chosen].library,
+            bp__duration(c->results[c->chosen].times.median, time, sizeof time), c->results[c->best].library,
+            bp__duration(c->results[c->best].times.median, least, sizeof least));
+    }
+}
+
+static void find_wrong(bp__text *out, const bench_report *report) {
+    for (int i = 0; i < report->case_count; i++) {
+        const bench_case *c = &report->cases[i];
+        for (int r = 0; r < c->count; r++) {
+            if (c->results[r].wrong) {
+                finding(out, "error", "result",
+                        "%s gives a wrong result: %s, error %.1e; rounding explains at most %.1e. `backplane set "
+                        "dispatch.exclude %s` excludes it.",
+                        c->results[r].library, c->problem, c->results[r].error, c->error_bound, c->results[r].library);
+            }
+        }
+    }
+}
+
+static int count_good(const bench_report *report) {
+    int good = 0;
+    for (int i = 0; i < report->case_count; i++) {
+        good += report->cases[i].ratio > 0 && report->cases[i].ratio <= GOOD_RATIO;
+    }
+    return good;
+}
+
+static int count_skipped(const bench_report *report) {
+    int skipped = 0;
+    for (int i = 0; i < report->case_count; i++) {
+        skipped += report->cases[i].skipped != NULL;
+    }
+    return skipped;
+}
+
+static void add_findings(bp__text *out, const bench_report *report) {
+    const bench_score score = bench_score_of(report);
+    const int skipped = count_skipped(report);
+    bp__text_add(out, "<h2 id=\"findings\">Findings</h2><ul class=\"findings\">\n");
+    find_wrong(out, report);
+    find_losses(out, report);
+    if (score.count > 0) {
+        finding(out, score.worst <= BAD_RATIO ? "ok" : "note", "choice",
+                "The choice is the fastest library, or within %.0f %% of it, in %d of %d cases.",
+                100 * (GOOD_RATIO - 1), count_good(report), score.count);
+    }
+    if (score.slow > 0) {
+        finding(
+            out, "note", "processor",
+            "In %d of %d cases the processor ran more than %.1f times slower than at its best. Their speeds are too "
+            "low; ratios are of the same moments.",
+            score.slow, score.count, BENCH_SLOW);
+    }
+    if (skipped > 0) {
+        finding(out, "note", "time", "%d of %d cases were not measured; the table of measurements says why.", skipped,
+                report->case_count);
+    }
+    bp__text_add(out, "</ul>\n");
+}
+
+/* ---- Libraries ---- */
+
+/* How one library compares with the fastest one, in all cases in which both ran. */
+typedef struct comparison {
+    int cases, fastest;
+    double mean, worst;
+} comparison;
+
+static comparison compare_library(const bench_report *report, const char *library) {
+    comparison found = {.cases = 0};
+    for (int i = 0; i < report->case_count; i++) {
+        const bench_case *c = &report->cases[i];
+        for (int r = 0; r < c->count && c->best >= 0; r++) {
+            const bench_result *one = &c->results[r];
+            if (one->times.count > 0 && !one->wrong && strcmp(one->library, library) == 0) {
+                const double ratio = one->times.median / c->results[c->best].times.median;
+                found.cases++;
+                found.fastest += r == c->best;
+                found.mean += log(ratio);
+                found.worst = fmax(found.worst, ratio);
+            }
+        }
+    }
+    found.mean = found.cases ? exp(found.mean / found.cases) : 0;
+    return found;
+}
+
+static const char *ratio_kind(double ratio) {
+    return ratio <= 0 ? "" : ratio <= GOOD_RATIO ? "good" : ratio <= BAD_RATIO ? "mid" : "bad";
+}
+
+static void add_comparison(bp__text *out, const bench_report *report) {
+    html_table table;
+    bp__text_add(out, "<h2 id=\"libraries\">Libraries compared</h2><p>Time of each library, divided by the time of the "
+                      "fastest one in the same case. 1.00 is the fastest.</p>\n");
+    bp__text_add(out, "<div class=\"compact\">");
+    html_table_begin(&table, out, "Time / fastest", "Library|>Cases|>Fastest in|>Geometric mean|>Largest");
+    for (int i = 0; i < report->library_count; i++) {
+        const comparison c = compare_library(report, report->libraries[i]);
+        html_row(&table, "");
+        html_cell(&table, "", "%s", report->libraries[i]);
+        html_cell(&table, "", "%d", c.cases);
+        html_cell(&table, "", "%d", c.fastest);
+        html_cell(&table, ratio_kind(c.mean), "%.2f", c.mean);
+        html_cell(&table, "", "%.2f", c.worst);
+    }
+    html_table_end(&table);
+    bp__text_add(out, "</div>\n");
 }
 
 /* ---- Sections ---- */
@@ -78,7 +228,7 @@ static void add_speed(bp__text *out, const bench_report *report) {
     bp__text_add(out, "<h2 id=\"speed\">Speed against size</h2><p>Each marker is the median of interleaved samples of "
                       "one library; higher is faster. The broad band is the library that Backplane chooses for each "
                       "size without preferences. Where it follows the upper envelope, the choice is the fastest "
-                      "one.</p>\n");
+                      "one.</p>\n<div class=\"pairs\">");
     for (int o = 0; o < q->operation_count; o++) {
         const cli_operation *operation = q->operations[o];
         bp__text_add(out, "<section><h3>");
@@ -94,6 +244,7 @@ static void add_speed(bp__text *out, const bench_report *report) {
         }
         bp__text_add(out, "</div></section>\n");
     }
+    bp__text_add(out, "</div>\n");
 }
 
 static void add_roofline(bp__text *out, const bench_report *report) {
@@ -169,10 +320,6 @@ static void add_errors(bp__text *out, const bench_report *report) {
     }
     html_table_end(&table);
     bp__text_add(out, "</details>\n");
-}
-
-static const char *ratio_kind(double ratio) {
-    return ratio <= 0 ? "" : ratio <= 1.1 ? "good" : ratio <= 1.5 ? "mid" : "bad";
 }
 
 static void case_cells(html_table *table, const bench_case *c, const char *kind) {
@@ -266,6 +413,9 @@ int bench_write_html(const bench_report *report, const char *path) {
     bp__text page = {.length = 0};
     npy_error error;
     add_head(&page, report);
+    add_findings(&page, report);
+    add_scores(&page, report);
+    add_comparison(&page, report);
     add_speed(&page, report);
     add_roofline(&page, report);
     add_overhead(&page, report);

@@ -50,26 +50,21 @@ static void show_progress(const bench_report *report, int done, double start) {
 
 /* ---- The list of cases ---- */
 
-static int size_count(const bench_request *request) {
-    return request->size_count ? request->size_count : SIZING_SIZES;
+static void add_case(bench_report *report, const cli_operation *operation, bp_dtype dtype, int threads, int64_t size) {
+    report->cases = cli_grow(report->cases, (size_t)(report->case_count + 1) * sizeof *report->cases);
+    report->cases[report->case_count++] = (bench_case){
+        .operation = operation, .dtype = dtype, .threads = threads, .size = size, .chosen = -1, .best = -1};
 }
 
 static void make_cases(bench_report *report) {
     const bench_request *q = report->request;
-    int most = size_count(q) * q->operation_count * q->dtype_count * q->thread_count;
-    report->cases = cli_allocate((size_t)most * sizeof *report->cases);
-    for (int s = 0; s < size_count(q); s++) {
+    const int sizes = q->size_count ? q->size_count : BENCH_MOST_LIST;
+    for (int s = 0; s < sizes; s++) {
         for (int o = 0; o < q->operation_count; o++) {
-            for (int d = 0; d < q->dtype_count; d++) {
+            const int64_t size = q->size_count ? q->sizes[s] : bench_size_at(q->operations[o], s);
+            for (int d = 0; d < q->dtype_count && size > 0; d++) {
                 for (int t = 0; t < q->thread_count; t++) {
-                    const cli_operation *operation = q->operations[o];
-                    report->cases[report->case_count++] =
-                        (bench_case){.operation = operation,
-                                     .dtype = q->dtypes[d],
-                                     .threads = (int)q->threads[t],
-                                     .size = q->size_count ? q->sizes[s] : operation->sizing->sizes[s],
-                                     .chosen = -1,
-                                     .best = -1};
+                    add_case(report, q->operations[o], q->dtypes[d], (int)q->threads[t], size);
                 }
             }
         }

@@ -2,11 +2,14 @@
 #include "bench.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The operations that are measured if none is named. */
-static const char *const usual[] = {"matmul", "fft", "solve", "cholesky", "qr", "eigh", "svd", "einsum", NULL};
+static const char *const usual[] = {"matmul", "fft", "solve", NULL};
+
+enum { USUAL_SECONDS = 20 };
 
 static bool is_usual(const char *name) {
     for (int i = 0; usual[i]; i++) {
@@ -36,6 +39,16 @@ const char *bench_operation_name_at(void *unused, int index) {
     (void)unused;
     const cli_operation *operation = bench_operation_at(index);
     return operation ? operation->name : NULL;
+}
+
+/* The one between is near the geometric mean, and a multiple of 4; of 2 where sizes are small. */
+int64_t bench_size_at(const cli_operation *operation, int index) {
+    const int64_t *sizes = operation->sizing->sizes;
+    if (index >= 2 * SIZING_SIZES - 1) {
+        return 0;
+    }
+    const int64_t low = sizes[index / 2], step = low < 8 ? 2 : 4;
+    return index % 2 == 0 ? low : step * llround(sqrt((double)(low * sizes[index / 2 + 1])) / (double)step);
 }
 
 const char *bench_unit(const cli_operation *operation) {
@@ -181,7 +194,7 @@ static int take_library(bench_request *request, const char *text) {
 static int read_seconds(bench_request *request, const cli_args *args) {
     const char *text = cli_value(args, "seconds");
     char *end = NULL;
-    request->seconds = text ? strtod(text, &end) : 60;
+    request->seconds = text ? strtod(text, &end) : USUAL_SECONDS;
     if (text && (end == text || *end || !(request->seconds > 0) || request->seconds > 86400)) {
         return cli_fail(CLI_USAGE, "--seconds is '%s'; it must be a number above 0, up to 86400", text);
     }
@@ -199,10 +212,8 @@ static void add_defaults(bench_request *request) {
         request->dtypes[request->dtype_count++] = BP_F64;
     }
     if (request->thread_count == 0) {
-        request->threads[request->thread_count++] = 1;
-        if (bp_machine(&machine) == BP_OK && machine.usable_cpus > 1) {
-            request->threads[request->thread_count++] = machine.usable_cpus;
-        }
+        const bool known = bp_machine(&machine) == BP_OK && machine.usable_cpus > 1;
+        request->threads[request->thread_count++] = known ? machine.usable_cpus : 1;
     }
 }
 

@@ -86,15 +86,14 @@ static int bench(const cli_args *args) {
 static void print_operations(void) {
     const cli_operation *operation;
     cli_say(CLI_STRONG, "\nOperations\n");
-    cli_table *table = cli_table_new("NAME|ARRAYS OF SIZE N|OPERATIONS COUNTED|SIZES");
+    cli_table *table = cli_table_new("NAME|ARRAYS OF SIZE N|OPERATIONS COUNTED|LEAST AND LARGEST");
     for (int i = 0; (operation = bench_operation_at(i)); i++) {
         cli_cell(table, CLI_PLAIN, "  %s", operation->name);
         char *shapes = bench_shapes(operation);
         const int64_t *sizes = operation->sizing->sizes;
         cli_cell(table, CLI_PLAIN, "%s", shapes);
         cli_cell(table, CLI_PLAIN, "%s", operation->sizing->count);
-        cli_cell(table, CLI_PLAIN, "%lld %lld %lld %lld", (long long)sizes[0], (long long)sizes[1], (long long)sizes[2],
-                 (long long)sizes[3]);
+        cli_cell(table, CLI_PLAIN, "%lld %lld", (long long)sizes[0], (long long)sizes[SIZING_SIZES - 1]);
         free(shapes);
     }
     cli_table_end(table);
@@ -139,12 +138,12 @@ static int help(const cli_args *args) {
 }
 
 static const cli_option options[] = {
-    {"sizes", 0, "LIST", "Sizes n of the arrays: 64,256. Default: each operation has its own."},
+    {"sizes", 0, "LIST", "Sizes n of the arrays: 64,256. Default: seven from the least to the largest below."},
     {"dtype", 0, "LIST",
      "Element types: f32, f64, c64, c128, f16, bf16, i32, i64; default f32,f64. Of fft and fft2 f32 means c64."},
-    {"threads", 0, "LIST", "Numbers of threads: 1,4. Default: 1 and all cores."},
+    {"threads", 0, "LIST", "Numbers of threads: 1,4. Default: all cores."},
     {"libraries", 0, "LIST", "Ids of libraries to measure, besides the choice. Default: all."},
-    {"seconds", 0, "X", "Time limit; default 60, of a model 2. A call that runs then is finished first."},
+    {"seconds", 0, "X", "Time limit; default 20, of a model 2. A call that runs then is finished first."},
     {"shapes", 0, "LIST",
      "Shapes of the arrays of one operation, such as 8x64xnxn,64x64x3x3; n is each size. Default: those below."},
     {"html", 0, "FILE", "Also write a page with charts to this file."},
@@ -162,7 +161,7 @@ const cli_command command_bench = {
     .summary = "Measure operations on all libraries: speed, the choice, errors, overhead.",
     .operands = "[OPERATION ...] | MODEL.onnx",
     .details =
-        "\nWithout an operation, the first eight below are measured. Options of operations apply to all that are "
+        "\nWithout an operation, the first three below are measured. Options of operations apply to all that are "
         "named; `backplane bench OPERATION --help` shows one operation's options. Each library runs kept plans in "
         "interleaved "
         "turns, and the choice is compared with the fastest one. Of an ONNX model, runs on random inputs are measured. "

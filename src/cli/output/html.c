@@ -28,7 +28,7 @@ static const char style_sheet[] =
     ".cards div{background:var(--card);border:1px solid var(--line);border-radius:.5rem;padding:.6rem .8rem}"
     ".cards dt{color:var(--soft);font-size:.85rem}.cards dd{margin:0;font-size:1.25rem;font-weight:600}"
     ".cards dd small{display:block;font-size:.8rem;font-weight:400;color:var(--soft)}"
-    ".counts{grid-template-columns:repeat(3,1fr);max-width:40rem}.counts dd{color:var(--s)}"
+    ".compact{max-width:46rem}.counts{grid-template-columns:repeat(3,1fr);max-width:40rem}.counts dd{color:var(--s)}"
     ".charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,25rem),1fr));gap:1rem}"
     "figure{margin:0;padding:.5rem;background:var(--card);border:1px solid var(--line);border-radius:.5rem}"
     "figcaption{font-size:.9rem;padding:0 .2rem .3rem}svg{display:block;width:100%;height:auto;max-width:38rem;"
@@ -73,7 +73,8 @@ static const char style_sheet[] =
     ".facts{display:grid;grid-template-columns:1fr;column-gap:2rem}.facts section{min-width:0}"
     ".facts .scroll caption{display:none}@media(min-width:68.01rem){.facts{grid-template-columns:1fr 1fr}"
     ".facts section{grid-column:1/-1}.facts .list{grid-column:auto}}"
-    "@media(min-width:100rem){body{max-width:120rem;padding:1.5rem 3rem}}";
+    "@media(min-width:100rem){body{max-width:120rem;padding:1.5rem 3rem}.pairs{display:grid;grid-template-columns:1fr "
+    "1fr;column-gap:1rem}}";
 
 void html_text(bp__text *out, const char *format, ...) {
     va_list args;
