@@ -6,6 +6,7 @@ The program of most tests is Python with the NumPy of .venv, whose library has n
 import json
 import os
 import pathlib
+import shlex
 import shutil
 import signal
 import subprocess
@@ -152,6 +153,28 @@ def test_profile_and_explanation(backplane, tmp_path):
     row = next(line for line in profile.splitlines() if line.startswith("cblas_dgemm"))
     assert row.split()[1] == "3" and row.split()[-1] != "-"
     assert "tune --machine" in profile  # nothing was measured here, so no savings are claimed
+
+
+@needs_hooks
+def test_profile_says_why_it_is_slow(backplane, tmp_path):
+    """Kernels and threads that the program used, what another library saves, by which times, and the command."""
+    slow = {"OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_NUM_THREADS": "1", "OPENBLAS_L2_SIZE": "", "OMP_NUM_THREADS": ""}
+    code = python("import time; [a @ b for _ in range(9)]; time.sleep(0.3)")
+    done = backplane("launch", "--profile", "--observe", "-o", "report.txt", "--", *code, env=slow)
+    assert done.code == 0 and done.err == ""
+    text = (tmp_path / "report.txt").read_text()
+    libraries = text[text.index("\nLibraries of python") :].splitlines()
+    (row,) = [line.split() for line in libraries if line.startswith("libscipy_openblas")]
+    assert row[1] in ("Prescott", "Katmai") and row[2] == "1"
+    if backplane("version", "--json").json["cpu_hardware_capability"] not in ("AVX2", "AVX512"):
+        return
+    assert "runs its kernels" in text and "without OPENBLAS_CORETYPE=Prescott" in text
+    saved = text[text.index("Another library would have saved") :].splitlines()
+    (row,) = [line.split() for line in saved if line.startswith("cblas_dgemm")]
+    assert row[-1] == "estimated" and row[-2] != row[-4]
+    assert f"In all {row[-4]} {row[-3]} estimated," in text  # SAVED is a number and its unit
+    (command,) = [line.split(": ", 1)[1] for line in saved if line.startswith("To save it: ")]
+    assert shlex.split(command) == ["backplane", "launch", "--", *map(str, code)]
 
 
 @needs_hooks

@@ -125,6 +125,8 @@ char **cli_folder_names(const char *folder, int *count);
 void cli_folder_free(char **names, int count);
 char *cli_join(char *head, const char *separator,
                const char *tail); /* frees head, which may be NULL; returns a new text */
+/* Appends a word to a command line, quoted for a shell if it must be. Frees `words`, which may be NULL. */
+char *cli_join_word(char *words, const char *word);
 /* Joins the beginnings of the lines, each up to the first character of `ends`, which includes the newline. Returns NULL
  * if there is no line. */
 char *cli_join_lines(const char *lines, const char *ends, const char *separator);

@@ -58,6 +58,26 @@ char *cli_join_lines(const char *lines, const char *ends, const char *separator)
     return all;
 }
 
+/* Returns a word for a shell. */
+static char *shell_word(const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
+    if (*word && !word[strspn(word, plain)]) {
+        return cli_format("%s", word);
+    }
+    char *quoted = cli_format("%s", "'");
+    for (const char *at = word; *at; at++) {
+        char one[2] = {*at, '\0'};
+        quoted = cli_join(quoted, "", *at == '\'' ? "'\\''" : one);
+    }
+    return cli_join(quoted, "", "'");
+}
+
+char *cli_join_word(char *words, const char *word) {
+    char *quoted = shell_word(word), *all = cli_join(words, " ", quoted);
+    free(quoted);
+    return all;
+}
+
 const char *cli_shape(int ndim, const int64_t *shape, char *buffer, size_t size) {
     if (ndim == 0) {
         snprintf(buffer, size, "scalar");

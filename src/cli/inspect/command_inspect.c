@@ -2,10 +2,8 @@
 #include "inspect.h"
 #include "cli/program/program.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- Output ---- */
 
@@ -215,48 +213,6 @@ static int inspect_pid(const cli_args *args, int64_t pid) {
 
 /* ---- A program that is started ---- */
 
-/* Returns a number that changes when the process maps or unmaps a file; 0 if it cannot be read. */
-static uint64_t files_of(pid_t pid) {
-    inspect_process p = {.pid = pid};
-    uint64_t sum = 0;
-    if (inspect_maps(&p) == 0) {
-        for (int i = 0; i < p.file_count; i++) {
-            sum += p.files[i].start ^ p.files[i].inode << 20 ^ p.files[i].device << 40;
-        }
-    }
-    inspect_free(&p);
-    return sum;
-}
-
-/* What was seen of a program. */
-typedef struct watched {
-    inspect_process best; /* the moment with the most libraries */
-    uint64_t files;       /* of the program when it was read */
-} watched;
-
-/* Reads the process again if its files have changed, and keeps what has the most libraries. */
-static void look_process(pid_t pid, void *context) {
-    watched *seen = context;
-    inspect_process now = {.pid = pid};
-    const uint64_t files = files_of(pid);
-    if (files == 0 || files == seen->files) {
-        return;
-    }
-    const int quiet = open("/dev/null", O_WRONLY | O_CLOEXEC), messages = dup(STDERR_FILENO);
-    dup2(quiet, STDERR_FILENO); /* the process may end while it is read */
-    const int code = inspect_read(&now, pid);
-    dup2(messages, STDERR_FILENO);
-    close(quiet);
-    close(messages);
-    seen->files = code == CLI_OK ? files : seen->files;
-    if (code == CLI_OK && now.library_count >= seen->best.library_count) {
-        inspect_free(&seen->best);
-        seen->best = now;
-    } else {
-        inspect_free(&now);
-    }
-}
-
 /* A number that is no program is probably meant as a process. */
 static void hint_at_process(const cli_args *args) {
     const char *word = args->operands[0];
@@ -276,7 +232,7 @@ static int print_to(inspect_process *p, const cli_args *args, const char *file) 
 
 static int inspect_program(const cli_args *args) {
     cli_program program;
-    watched seen = {.files = 0};
+    inspect_watched seen = {.files = 0};
     const char *file = cli_value(args, "output");
     int code = file ? program_check_target(file) : CLI_OK;
     if (code != CLI_OK) {
@@ -293,7 +249,7 @@ static int inspect_program(const cli_args *args) {
     }
     words[args->count] = NULL;
     cli_signals_watch_children();
-    code = program_wait(program.path, words, look_process, &seen);
+    code = program_wait(program.path, words, inspect_watch, &seen);
     int written = CLI_OK;
     if (seen.best.pid) {
         written = print_to(&seen.best, args, file);

@@ -88,6 +88,16 @@ void inspect_measure(inspect_process *process);
 void inspect_free(inspect_process *process);
 void inspect_problem(inspect_process *process, char *text); /* takes ownership */
 
+/* What was seen of a program. */
+typedef struct inspect_watched {
+    inspect_process best; /* the moment with the most libraries; its pid is 0 if the program ended too soon */
+    uint64_t files;       /* of the program when it was read */
+} inspect_watched;
+
+/* Reads the process again if its files have changed, and keeps what has the most libraries. `context` is an
+ * inspect_watched, whose `best` inspect_free() frees. (inspect_watch.c) */
+void inspect_watch(pid_t pid, void *context);
+
 /* Reads the files that the process has mapped. Returns 0, or an errno. (inspect_maps.c) */
 int inspect_maps(inspect_process *process);
 /* Takes a line of /proc/PID/maps, and changes it. */

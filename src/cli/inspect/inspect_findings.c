@@ -49,12 +49,12 @@ static void judge_pools(inspect_process *p) {
                 p->processors);
         }
     }
+    const bool launched = p->audit && strstr(p->audit, "backplane-audit");
     if (count > 1) {
         add_finding(
             p,
-            cli_format(
-                "if calls of both run at the same time, limit each with OPENBLAS_NUM_THREADS, or run the program "
-                "with `backplane launch`, whose products use one pool."),
+            cli_format("if calls of both run at the same time, limit each with OPENBLAS_NUM_THREADS%s.",
+                       launched ? "" : ", or run the program with `backplane launch`, whose products use one pool"),
             "the process has %d thread pools of OpenBLAS, %d threads in all: %s", count, threads, pools);
     }
     free(pools);

@@ -114,20 +114,6 @@ static void read_environment(inspect_process *p) {
     free(text);
 }
 
-/* Returns a word for a shell; free it. */
-static char *shell_word(const char *word) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_";
-    if (*word && !word[strspn(word, plain)]) {
-        return cli_format("%s", word);
-    }
-    char *quoted = cli_format("%s", "'");
-    for (const char *at = word; *at; at++) {
-        char one[2] = {*at, '\0'};
-        quoted = cli_join(quoted, "", *at == '\'' ? "'\\''" : one);
-    }
-    return cli_join(quoted, "", "'");
-}
-
 static void read_words(inspect_process *p) {
     enum { MOST = 512 };
     char text[MOST];
@@ -136,9 +122,7 @@ static void read_words(inspect_process *p) {
         return;
     }
     for (ssize_t at = 0; at < got; at += (ssize_t)strlen(text + at) + 1) {
-        char *word = shell_word(text + at);
-        p->words = cli_join(p->words, " ", word);
-        free(word);
+        p->words = cli_join_word(p->words, text + at);
     }
 }
 

@@ -64,7 +64,7 @@ static bool has_report(const cli_args *args) {
     return any;
 }
 
-static void print_tables(const cli_args *args, const launch_calls *calls) {
+static void print_tables(const cli_args *args, const launch_calls *calls, inspect_process *process) {
     if (calls->count == 0) {
         cli_say(CLI_PLAIN, "The program made no call of BLAS, LAPACK or FFTW that can be redirected.\n");
         return;
@@ -73,11 +73,11 @@ static void print_tables(const cli_args *args, const launch_calls *calls) {
         launch_explain(calls);
     }
     if (cli_has(args, "profile")) {
-        launch_profile(calls);
+        launch_profile(calls, args, process);
     }
 }
 
-static int report_calls(const cli_args *args, launch_calls *calls) {
+static int report_calls(const cli_args *args, launch_calls *calls, inspect_process *process) {
     const char *trace = cli_value(args, "trace"), *tune = cli_value(args, "tune");
     const bool tables = cli_has(args, "profile") || cli_has(args, "explain");
     int code = launch_calls_read(calls);
@@ -88,12 +88,28 @@ static int report_calls(const cli_args *args, launch_calls *calls) {
         return code;
     }
     cli_progress_begin();
-    print_tables(args, calls);
+    print_tables(args, calls, process);
     cli_progress_end();
     return program_output_end(cli_value(args, "output"));
 }
 
 /* ---- The command ---- */
+
+typedef struct watch {
+    inspect_watched program;
+    unsigned looks;
+} watch;
+
+/* Looks at a program often at its begin, when it opens its libraries, and then every 40 ms: each look takes time from
+ * what is measured. */
+static void watch_program(pid_t pid, void *context) {
+    enum { PAUSE = 8 };
+    watch *seen = context;
+    const unsigned now = ++seen->looks;
+    if (now % PAUSE == 0 || (now & (now - 1)) == 0) {
+        inspect_watch(pid, &seen->program);
+    }
+}
 
 static int start_path(const cli_args *args, const cli_program *program, launch_calls *calls, const char *path,
                       char *const *words) {
@@ -112,8 +128,10 @@ static int start_path(const cli_args *args, const cli_program *program, launch_c
     if (!reported) {
         return program_replace(path, words);
     }
-    const int status = program_wait(path, words, NULL, NULL);
-    code = report_calls(args, calls);
+    watch seen = {.looks = 0};
+    const int status = program_wait(path, words, cli_has(args, "profile") ? watch_program : NULL, &seen);
+    code = report_calls(args, calls, &seen.program.best);
+    inspect_free(&seen.program.best);
     return status != 0 ? status : code;
 }
 

@@ -3,6 +3,7 @@
 #define BP_CLI_LAUNCH_H
 
 #include "cli/command/cli.h"
+#include "cli/inspect/inspect.h"
 #include "cli/program/program.h"
 #include "dropin/record_file.h"
 
@@ -57,9 +58,19 @@ bool launch_product_of(const bp__record_row *row, launch_product *product);
 /* Returns the sizes of a row's calls, such as "NT 512x64x32". The buffer is static. */
 const char *launch_sizes(const bp__record_row *row);
 
-/* ---- Reports (launch_report.c, launch_files.c) ---- */
+/* ---- Reports (launch_report.c, launch_savings.c, launch_files.c) ---- */
 
-void launch_profile(const launch_calls *calls); /* to standard error */
+/* Returns the file's name of a path, or an id as it is. */
+const char *launch_short_name(const char *library);
+/* Writes a time. Returns `buffer`. */
+const char *launch_time(double ns, char *buffer, size_t size);
+/* Prints what another library would have saved, and the command for it. (launch_savings.c) */
+void launch_print_savings(const launch_calls *calls, const cli_args *args);
+/* Prints the kernels and threads of the program's libraries, and what is wrong with them. (launch_savings.c) */
+void launch_print_libraries(inspect_process *process);
+
+/* To standard error. `process` is what was seen of the program; its pid may be 0. */
+void launch_profile(const launch_calls *calls, const cli_args *args, inspect_process *process);
 void launch_explain(const launch_calls *calls);
 int launch_trace(const launch_calls *calls, const char *path);
 int launch_tune(const launch_calls *calls, const char *path);

@@ -1,17 +1,16 @@
-/* launch_report.c - prints what a program's calls were, where they ran and why, and what another choice would have
- * saved. */
+/* launch_report.c - prints what a program's calls were, where they ran and why. */
 #include "launch.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* Returns the file's name of a path, or an id as it is. */
-static const char *short_name(const char *library) {
+const char *launch_short_name(const char *library) {
     const char *slash = strrchr(library, '/');
     return slash ? slash + 1 : library;
 }
 
-static const char *time_text(double ns, char *buffer, size_t size) {
+const char *launch_time(double ns, char *buffer, size_t size) {
     const double scale[] = {1e9, 1e6, 1e3};
     static const char *const units[] = {"s", "ms", "us"};
     int unit = ns >= 1e9 ? 0 : ns >= 1e6 ? 1 : 2;
@@ -31,7 +30,7 @@ static void print_discovery(const launch_calls *calls) {
     char time[32];
     if (calls->file->discovery_ns > 0) {
         cli_say(CLI_PLAIN, "Discovery of the libraries: %s, not counted.\n",
-                time_text((double)calls->file->discovery_ns, time, sizeof time));
+                launch_time((double)calls->file->discovery_ns, time, sizeof time));
     }
 }
 
@@ -47,7 +46,7 @@ static void print_first_call(const launch_calls *calls) {
     }
     if (longest > noticed_ns) {
         cli_say(CLI_PLAIN, "The longest call took %s. The first one on a library also opens it.\n",
-                time_text(longest, time, sizeof time));
+                launch_time(longest, time, sizeof time));
     }
 }
 
@@ -60,96 +59,7 @@ static void print_end(const launch_calls *calls) {
     }
 }
 
-/* ---- What another choice would have saved ---- */
-
-/* Returns the shortest measured time of a product's candidates in ns, and its library; 0 if nothing was measured. */
-static double best_time(const launch_product *p, char *library, size_t size) {
-    const int64_t a_shape[] = {p->transposed_a ? p->k : p->m, p->transposed_a ? p->m : p->k};
-    const int64_t b_shape[] = {p->transposed_b ? p->n : p->k, p->transposed_b ? p->k : p->n};
-    bp_view a, b, c;
-    bp_explanation *explanation;
-    double best = 0;
-    if (bp_view_matrix(&a, NULL, p->dtype, a_shape[0], a_shape[1]) != BP_OK ||
-        bp_view_matrix(&b, NULL, p->dtype, b_shape[0], b_shape[1]) != BP_OK ||
-        bp_view_matrix(&c, NULL, p->dtype, p->m, p->n) != BP_OK ||
-        bp_gemm_explain(&explanation, NULL, p->transposed_a ? BP_TRANSPOSE : BP_AS_IS,
-                        p->transposed_b ? BP_TRANSPOSE : BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL,
-                        &c.tensor) != BP_OK) {
-        return 0;
-    }
-    bp_candidate_info info = {.struct_size = sizeof info};
-    for (int i = 0; bp_explanation_at(explanation, i, &info); i++) {
-        const bool measured = info.time_source == BP_TIME_MEASURED || info.time_source == BP_TIME_INTERPOLATED;
-        if (info.accepted && measured && (best == 0 || info.cost_ns < best)) {
-            best = info.cost_ns;
-            snprintf(library, size, "%s", info.library);
-        }
-    }
-    bp_explanation_release(explanation);
-    return best;
-}
-
-/* Returns the usual time of a call in ns: the mean without the longest one, which may have been the first. That one
- * also opens the library. Returns 0 if there was only one call. */
-static double usual_time(const bp__record_row *row) {
-    return row->calls > 1 ? (double)(row->time_ns - row->most_ns) / (double)(row->calls - 1) : 0;
-}
-
-typedef struct savings {
-    int products, measured; /* rows that are products, and how many of them had measured candidates */
-    double total;
-} savings;
-
-/* Adds a line for each product that a measured candidate would have computed in less time. */
-static savings print_savings(const launch_calls *calls) {
-    savings found = {.products = 0};
-    cli_table *table = cli_table_new("ROUTINE|SIZES|>CALLS|>TIME|LIBRARY|>SAVED|BY");
-    for (int i = 0; i < calls->count; i++) {
-        const bp__record_row *row = calls->rows[i];
-        launch_product product;
-        char best[64], time[32], saved[32];
-        if (!launch_product_of(row, &product)) {
-            continue;
-        }
-        cli_progress((double)i / calls->count, "times of other libraries, call %d/%d", i + 1, calls->count);
-        const double least = best_time(&product, best, sizeof best);
-        const double gain = (usual_time(row) - least) * (double)row->calls;
-        found.products++;
-        found.measured += least > 0;
-        if (least <= 0 || gain <= 0 || strcmp(best, row->key.ran) == 0) {
-            continue;
-        }
-        found.total += gain;
-        cli_cell(table, CLI_PLAIN, "%s", row->key.routine);
-        cli_cell(table, CLI_PLAIN, "%s", launch_sizes(row));
-        cli_cell(table, CLI_PLAIN, "%llu", (unsigned long long)row->calls);
-        cli_cell(table, CLI_PLAIN, "%s", time_text((double)row->time_ns, time, sizeof time));
-        cli_cell(table, CLI_PLAIN, "%s", short_name(row->key.ran));
-        cli_cell(table, CLI_PLAIN, "%s", time_text(gain, saved, sizeof saved));
-        cli_cell(table, CLI_PLAIN, "%s", best);
-    }
-    if (found.total > 0) {
-        cli_say(CLI_STRONG, "\nAnother library would have saved\n");
-    }
-    cli_table_end(table);
-    return found;
-}
-
-static void print_saved(const launch_calls *calls) {
-    char time[32];
-    const savings found = print_savings(calls);
-    if (found.products > 0 && found.measured == 0) {
-        cli_say(CLI_PLAIN, "\nWhat another library would have saved is not known: `backplane tune --machine` measures "
-                           "the libraries.\n");
-    } else if (found.total > 0) {
-        cli_say(CLI_PLAIN,
-                "%s in all, for routines that were called more than once. The time of the library in BY is from "
-                "measurements on this machine (`backplane tune`), for matrices without gaps between columns.\n",
-                time_text(found.total, time, sizeof time));
-    } else if (found.products > 0) {
-        cli_say(CLI_PLAIN, "\nNo other library would have saved time, by the measurements on this machine.\n");
-    }
-}
+/* ---- netlib's reference code ---- */
 
 /* Returns whether a file is netlib's reference code. */
 static bool is_reference(const char *path) {
@@ -182,7 +92,7 @@ static void print_reference(const launch_calls *calls) {
         cli_say(CLI_CAUTION,
                 "\n%s of this were in netlib's reference code, which is slow; `launch --library %s` sends all "
                 "routines to %s.\n",
-                time_text(spent, time, sizeof time), info.id, info.id);
+                launch_time(spent, time, sizeof time), info.id, info.id);
     }
 }
 
@@ -222,7 +132,7 @@ static int merge(const launch_calls *calls, profile_row *merged) {
     return count;
 }
 
-void launch_profile(const launch_calls *calls) {
+void launch_profile(const launch_calls *calls, const cli_args *args, inspect_process *process) {
     profile_row *merged = cli_allocate(((size_t)calls->count + 1) * sizeof *merged);
     const int count = merge(calls, merged);
     const double total = total_time(calls);
@@ -232,21 +142,22 @@ void launch_profile(const launch_calls *calls) {
         const profile_row *row = &merged[i];
         cli_cell(table, CLI_PLAIN, "%s", row->routine);
         cli_cell(table, CLI_PLAIN, "%llu", (unsigned long long)row->calls);
-        cli_cell(table, CLI_PLAIN, "%s", time_text(row->time_ns, time, sizeof time));
+        cli_cell(table, CLI_PLAIN, "%s", launch_time(row->time_ns, time, sizeof time));
         cli_cell(table, CLI_PLAIN, "%.1f %%", total > 0 ? 100 * row->time_ns / total : 0);
         if (row->all_flops && row->time_ns > 0) {
             cli_cell(table, CLI_PLAIN, "%.3g", row->flops / row->time_ns);
         } else {
             cli_cell(table, CLI_PLAIN, "-");
         }
-        cli_cell(table, CLI_PLAIN, "%s", short_name(row->ran));
+        cli_cell(table, CLI_PLAIN, "%s", launch_short_name(row->ran));
     }
     cli_table_end(table);
     cli_say(CLI_PLAIN, "%s in math routines, the sum over all threads and processes.\n",
-            time_text(total, time, sizeof time));
-    print_reference(calls);
-    print_saved(calls);
+            launch_time(total, time, sizeof time));
     print_end(calls);
+    print_reference(calls);
+    launch_print_savings(calls, args);
+    launch_print_libraries(process);
     free(merged);
 }
 
@@ -261,8 +172,8 @@ void launch_explain(const launch_calls *calls) {
         cli_cell(table, CLI_PLAIN, "%s", row->key.routine);
         cli_cell(table, CLI_PLAIN, "%s", row->key.sizes ? launch_sizes(row) : "any");
         cli_cell(table, CLI_PLAIN, "%llu", (unsigned long long)row->calls);
-        cli_cell(table, CLI_PLAIN, "%s", time_text((double)row->time_ns / (double)row->calls, time, sizeof time));
-        cli_cell(table, CLI_PLAIN, "%s", short_name(row->key.ran));
+        cli_cell(table, CLI_PLAIN, "%s", launch_time((double)row->time_ns / (double)row->calls, time, sizeof time));
+        cli_cell(table, CLI_PLAIN, "%s", launch_short_name(row->key.ran));
         cli_cell(table, CLI_PLAIN, "%s",
                  row->why[0] ? row->why
                  : own       ? "the program's own library"
