@@ -2,10 +2,12 @@
 
 import json
 import math
+import os
 import re
 import resource
 import signal
 import subprocess
+import sys
 import time
 
 import pytest
@@ -361,6 +363,17 @@ def test_fits_the_terminal(environment, columns):
     assert any("matmul" in line for line in body) and any("GB/s" in line for line in body)
     for name in "OPERATION THREADS CHOICE TIME IQR SPEED RATIO OTHERS ERROR ONE-SHOT".split():
         assert any(name in line for line in body), name
+
+
+def test_a_busy_machine_is_a_finding(bench, tmp_path):
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * os.cpu_count())]
+    done = bench("matmul", "--sizes", "4", *QUICK, "--html", tmp_path / "page.html", env={"BACKPLANE_THREADS_ADAPT": "on", **NO_LEAK_CHECK})
+    for process in busy:
+        process.kill()
+        process.wait()
+    assert done.code == 0
+    kept = re.search(r"Other processes kept ([\d.]+) of (\d+) processors busy", (tmp_path / "page.html").read_text())
+    assert 0.5 < float(kept[1]) <= float(kept[2])
 
 
 def test_progress_on_terminals_only(bench, environment):

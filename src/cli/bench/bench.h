@@ -106,6 +106,7 @@ typedef struct bench_report {
     char **libraries; /* those that have a time, each once, in the order of the list of libraries */
     int library_count;
     double elapsed; /* seconds */
+    double load;    /* processors that other processes kept busy */
     char date[32];
     bool interrupted;
 } bench_report;

@@ -146,6 +146,18 @@ static int count_skipped(const bench_report *report) {
     return skipped;
 }
 
+/* Tells of processes that took processors from the measurement. */
+static void find_load(bp__text *out, const bench_report *report) {
+    bp_machine_info machine = {.struct_size = sizeof machine};
+    if (report->load > 0.5 && bp_machine(&machine) == BP_OK) {
+        finding(
+            out, "warning", "load",
+            "Other processes kept %.1f of %d processors busy. Measure again on an idle machine: times are too long, "
+            "on several threads most.",
+            report->load, machine.usable_cpus);
+    }
+}
+
 static void add_findings(bp__text *out, const bench_report *report) {
     const bench_score score = bench_score_of(report);
     const int skipped = count_skipped(report);
@@ -164,6 +176,7 @@ static void add_findings(bp__text *out, const bench_report *report) {
             "low; ratios are of the same moments.",
             score.slow, score.count, BENCH_SLOW);
     }
+    find_load(out, report);
     if (skipped > 0) {
         finding(out, "note", "time", "%d of %d cases were not measured; the table of measurements says why.", skipped,
                 report->case_count);

@@ -334,6 +334,13 @@ bench_score bench_score_of(const bench_report *report) {
     return score;
 }
 
+/* Adds the part of a case to the mean. */
+static void add_load(bench_report *report) {
+    double others = 0;
+    bp_load_limit(&others);
+    report->load += others / report->case_count;
+}
+
 static void write_date(bench_report *report) {
     time_t now = time(NULL);
     struct tm parts;
@@ -348,6 +355,7 @@ int bench_measure(bench_report *report, const bench_request *request) {
     write_date(report);
     make_cases(report);
     catch_interrupts();
+    bp_load_limit(NULL); /* the next reading tells what happened since this one */
     cli_progress_begin();
     run_bandwidths(report);
     int code = run_overheads(report);
@@ -355,6 +363,7 @@ int bench_measure(bench_report *report, const bench_request *request) {
     for (int i = 0; i < report->case_count && code == CLI_OK; i++) {
         show_progress(report, i, start);
         code = run_case(report, i, deadline);
+        add_load(report);
     }
     for (int i = 0; i < report->case_count; i++) {
         if (strcmp(report->cases[i].operation->name, "matmul") == 0) {

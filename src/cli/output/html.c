@@ -41,7 +41,7 @@ static const char style_sheet[] =
     ".c0{--k:var(--k0)}.c1{--k:var(--k1)}.c2{--k:var(--k2)}.c3{--k:var(--k3)}.c4{--k:var(--k4)}.c5{--k:var(--k5)}"
     ".c6{--k:var(--k6)}.c7{--k:var(--k7)}.c8{--k:var(--k8)}.c9{--k:var(--k9)}.c10{--k:var(--k10)}.c11{--k:var(--k11)}"
     ".c12{--k:var(--k0)}.c13{--k:var(--k1)}.c14{--k:var(--k2)}.c15{--k:var(--k3)}"
-    ".findings{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,34rem),1fr));gap:.6rem;padding:0;"
+    ".findings{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,28rem),1fr));gap:.6rem;padding:0;"
     "margin:.6rem 0;list-style:none}.findings li,.steps li{overflow-wrap:anywhere}"
     ".findings li{padding:.5rem .8rem;background:var(--card);border:1px solid var(--line);border-radius:.5rem;"
     "border-left:.3rem solid var(--s)}.findings b{color:var(--s)}.findings p{margin:.15rem 0;max-width:none}header "

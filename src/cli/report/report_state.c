@@ -41,26 +41,36 @@ static void add_finding(report *r, const finding *f) {
     report_cell(r, "%s", f->saves ? f->saves : "");
 }
 
-/* The worst ones are first. */
-static void add_findings(report *r, const doctor *d) {
-    report_begin(r, "findings", "Findings", "SEVERITY|CHECK|~FINDING|~ADVICE|~SAVES", "Nothing is wrong.");
+/* Returns the findings that are no `ok`: the worst ones are first, and of equal ones those whose cost is known. */
+static const finding **sort_findings(const doctor *d, int *count) {
+    const finding **sorted = cli_allocate((size_t)(d->count + 1) * sizeof *sorted);
+    *count = 0;
     for (int level = SEVERITY_ERROR; level > SEVERITY_OK; level--) {
-        for (int i = 0; i < d->count; i++) {
-            if ((int)d->findings[i].severity == level) {
-                add_finding(r, &d->findings[i]);
+        for (int known = 1; known >= 0; known--) {
+            for (int i = 0; i < d->count; i++) {
+                const finding *f = &d->findings[i];
+                if ((int)f->severity == level && (f->saves != NULL) == known) {
+                    sorted[(*count)++] = f;
+                }
             }
         }
     }
+    return sorted;
 }
 
-/* Returns whether an earlier finding, which is no note, has the same advice. */
-static bool advised_before(const doctor *d, int index) {
-    for (int i = 0; i < index; i++) {
-        if (d->findings[i].severity > SEVERITY_NOTE && strcmp(d->findings[i].advice, d->findings[index].advice) == 0) {
-            return true;
-        }
+static void add_findings(report *r, const finding *const *sorted, int count) {
+    report_begin(r, "findings", "Findings", "SEVERITY|CHECK|~FINDING|~ADVICE|~SAVES", "Nothing is wrong.");
+    for (int i = 0; i < count; i++) {
+        add_finding(r, sorted[i]);
     }
-    return false;
+}
+
+static bool advised_before(const finding *const *sorted, int index) {
+    bool found = false;
+    for (int i = 0; i < index; i++) {
+        found = found || strcmp(sorted[i]->advice, sorted[index]->advice) == 0;
+    }
+    return found;
 }
 
 /* Returns the checks whose findings have this advice, and how many findings that are: "kernels (3)". */
@@ -92,29 +102,30 @@ static const char *saving_of(const doctor *d, const char *advice) {
 }
 
 /* The advice of warnings and errors, each once. */
-static void add_actions(report *r, const doctor *d) {
+static void add_actions(report *r, const doctor *d, const finding *const *sorted, int count) {
     report_begin(r, "actions", "What to do", "ACTION|BECAUSE|SAVES", "Nothing needs to be done.");
-    for (int level = SEVERITY_ERROR; level > SEVERITY_NOTE; level--) {
-        for (int i = 0; i < d->count; i++) {
-            if ((int)d->findings[i].severity == level && !advised_before(d, i)) {
-                char *reasons = reasons_of(d, d->findings[i].advice);
-                report_cell(r, "%s", d->findings[i].advice);
-                report_cell(r, "%s", reasons);
-                report_cell(r, "%s", saving_of(d, d->findings[i].advice));
-                free(reasons);
-            }
+    for (int i = 0; i < count && sorted[i]->severity > SEVERITY_NOTE; i++) {
+        if (!advised_before(sorted, i)) {
+            char *reasons = reasons_of(d, sorted[i]->advice);
+            report_cell(r, "%s", sorted[i]->advice);
+            report_cell(r, "%s", reasons);
+            report_cell(r, "%s", saving_of(d, sorted[i]->advice));
+            free(reasons);
         }
     }
 }
 
 int report_findings(report *r) {
     doctor d;
+    int count;
     const int code = doctor_run(&d);
     if (code != CLI_OK) {
         return code;
     }
-    add_findings(r, &d);
-    add_actions(r, &d);
+    const finding **sorted = sort_findings(&d, &count);
+    add_findings(r, sorted, count);
+    add_actions(r, &d, sorted, count);
+    free(sorted);
     doctor_free(&d);
     return CLI_OK;
 }
