@@ -115,7 +115,7 @@ static void examine_machine(doctor *d) {
     for (int i = 0; i < CHECK_COUNT; i++) {
         int before = d->count;
         d->check = checks[i].name;
-        cli_progress((double)i / CHECK_COUNT, "check %d/%d: %s", i + 1, CHECK_COUNT, checks[i].name);
+        cli_progress(-1, "check %d/%d: %s", i + 1, CHECK_COUNT, checks[i].name);
         checks[i].run(d);
         if (d->count == before) {
             doctor_find(d, SEVERITY_OK, NULL, "%s", checks[i].fine);

@@ -72,7 +72,7 @@ int report_choices(report *r) {
     report_begin(r, "choices", "Candidates of typical problems",
                  "PROBLEM|LIBRARY|PROVIDER|ALGORITHM|VERDICT|>THREADS|>TIME|SOURCE|~REMARK", "none");
     for (int i = 0; i < PROBLEMS && code == CLI_OK; i++) {
-        cli_progress((double)i / PROBLEMS, "candidates of problem %d/%d", i + 1, PROBLEMS);
+        cli_progress(-1, "candidates of problem %d/%d", i + 1, PROBLEMS);
         code = explain_choice(r, problems[i]);
     }
     return code;

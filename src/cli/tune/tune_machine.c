@@ -17,11 +17,11 @@ static double seconds_now(void) {
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-/* How many groups there are is not known before, but the time is. */
+/* How many groups there are is not known before, but the time that they may take is. */
 static int on_progress(void *user, const char *library, const char *what) {
     watch *w = user;
     w->measured++;
-    cli_progress((seconds_now() - w->start) / w->seconds, "at most; group %d: %s, %s", w->measured, library, what);
+    cli_progress((seconds_now() - w->start) / w->seconds, "group %d: %s, %s", w->measured, library, what);
     return 1;
 }
 
