@@ -147,6 +147,8 @@ def test_times_and_commands(backplane, start):
         assert shlex.split(row["command"][len(head):]) == process.args
     text = backplane("inspect", "-p", process.pid).out
     assert "512x512 matrices in f64, measured now" in text and "as in the process" in text
+    if " times as fast  " in text:  # lines of a word stay, so that the command can be copied
+        assert shlex.split(text.split(" times as fast  ")[-1])[-len(process.args):] == process.args
     quick = backplane("inspect", "--quick", "-p", process.pid, "--json").json
     assert quick["times"] == quick["commands"] == [] and quick["libraries"] == facts["libraries"]
     assert process.poll() is None

@@ -72,11 +72,9 @@ static void print_times(const inspect_process *p) {
     if (p->command_count == 0) {
         cli_say(CLI_GOOD, "No command makes products of the process faster.\n");
     }
-    for (int i = 0; i < p->command_count; i++) {
-        char *label = cli_format("%.1f times as fast  ", p->commands[i].times);
-        cli_say(CLI_STRONG, "%s", label);
-        cli_paragraph(cli_text_width(label), p->commands[i].command);
-        free(label);
+    for (int i = 0; i < p->command_count; i++) { /* not wrapped, so that it can be copied */
+        cli_say(CLI_STRONG, "%.1f times as fast  ", p->commands[i].times);
+        cli_say(CLI_PLAIN, "%s\n", p->commands[i].command);
     }
 }
 
