@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from conftest import BUILD, COMMAND, ROOT
+from conftest import BUILD, COMMAND, HANGS, ROOT
 
 PYTHON = ROOT / ".venv/bin/python"
 SYSTEM = pathlib.Path("/usr/lib/x86_64-linux-gnu")
@@ -152,6 +152,14 @@ def test_times_and_commands(backplane, start):
     quick = backplane("inspect", "--quick", "-p", process.pid, "--json").json
     assert quick["times"] == quick["commands"] == [] and quick["libraries"] == facts["libraries"]
     assert process.poll() is None
+
+
+def test_ends_of_children_are_ignored(start, environment):
+    """A parent may ignore the ends of its children, which this command inherits: then the system waits for them."""
+    process = start("import numpy")
+    done = subprocess.run([COMMAND, "inspect", "-p", str(process.pid), "--json"], env=environment, capture_output=True, timeout=HANGS,
+                          preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    assert done.returncode == 0 and json.loads(done.stdout)["times"]
 
 
 @pytest.mark.skipif(not can_read_memory() or (os.cpu_count() or 1) < 2, reason="needs two processors, and rights")

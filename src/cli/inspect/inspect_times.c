@@ -7,9 +7,11 @@
 #include "cli/doctor/doctor.h"
 #include "inspect.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -139,6 +141,7 @@ static bool measure_apart(const setup *s, answer *found) {
     const pid_t child = fork();
     if (child == 0) {
         close(ends[0]);
+        setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
         signal(SIGALRM, SIG_DFL);
         alarm(MOST_SECONDS);
         measure_here(s, ends[1]);
@@ -146,7 +149,7 @@ static bool measure_apart(const setup *s, answer *found) {
     close(ends[1]);
     const bool complete = child > 0 && read(ends[0], found, sizeof *found) == (ssize_t)sizeof *found;
     close(ends[0]);
-    while (child > 0 && waitpid(child, &status, 0) < 0) {
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
     }
     return complete && found->ns > 0;
 }
