@@ -1,6 +1,7 @@
 """list and doctor: table and JSON agree, and doctor finds the problems that a test makes."""
 
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -286,6 +287,9 @@ def test_thread_variables(backplane):
     if cpus > 1:
         found = of(findings(backplane, OPENBLAS_NUM_THREADS="1"), "thread limits")
         assert any(f["severity"] == "note" and "OPENBLAS_NUM_THREADS" in f["finding"] for f in found)
+        few = of(findings(backplane, OMP_NUM_THREADS="1"), "thread limits")
+        (limited,) = [f for f in few if f["finding"].startswith("OMP_NUM_THREADS=1 limits")]
+        assert re.fullmatch(rf"a product of 1024x1024 matrices in f64 takes .* on 1 thread and .* on {cpus} threads \(estimated\)", limited["saves"])
 
 
 def test_duplicate_runtimes_allowed_by_variable(backplane):

@@ -135,8 +135,8 @@ static void print_text(const doctor *d) {
             cli_paragraph(at + 3, f->advice);
         }
         if (f->saves) {
-            printf("%*s   ", at, "");
-            cli_paragraph(at + 3, f->saves);
+            printf("%*s   cost: ", at, "");
+            cli_paragraph(at + 9, f->saves);
         }
     }
 }

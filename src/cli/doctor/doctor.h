@@ -58,6 +58,9 @@ bool doctor_loader_takes(const char *soname, char *path, size_t size, const char
  * are measured or estimated; NULL if the library has none, or is as fast. free() it. */
 char *doctor_saving(const char *library);
 
+/* doctor_times.c: the same of a product on few threads and on more. */
+char *doctor_threads_saving(int few, int more);
+
 /* doctor_install.c: returns how to install an optimised BLAS on this system, without a full stop. */
 const char *doctor_install_command(void);
 

@@ -207,6 +207,7 @@ static void check_count(doctor *d, const thread_variable *variable, const char *
                     cli_format("`unset %s` to use all %d processors; set num_threads for Backplane's calls.", name,
                                d->machine.usable_cpus),
                     "%s=%s limits libraries to %ld thread%s; %s", name, value, count, count == 1 ? "" : "s", own);
+        d->findings[d->count - 1].saves = doctor_threads_saving((int)count, d->machine.usable_cpus);
     }
     free(own);
 }

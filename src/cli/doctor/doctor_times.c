@@ -6,13 +6,16 @@
 
 enum { SIZE = 1024 };
 
-/* Returns the candidates of a product of square matrices in f64; NULL if there are none. */
-static bp_explanation *explain_product(void) {
+/* Returns the candidates of a product of square matrices in f64; NULL if there are none. 0 threads: as set. */
+static bp_explanation *explain_product(int threads) {
+    char settings[80] = "calibration=read";
     bp_explanation *explanation = NULL;
     bp_options *options = NULL;
     bp_view a, b, c;
-    if (bp_options_new(&options, "calibration=read") == BP_OK &&
-        bp_view_matrix(&a, NULL, BP_F64, SIZE, SIZE) == BP_OK &&
+    if (threads > 0) {
+        snprintf(settings, sizeof settings, "calibration=read, threads.adapt=false, num_threads=%d", threads);
+    }
+    if (bp_options_new(&options, settings) == BP_OK && bp_view_matrix(&a, NULL, BP_F64, SIZE, SIZE) == BP_OK &&
         bp_view_matrix(&b, NULL, BP_F64, SIZE, SIZE) == BP_OK &&
         bp_view_matrix(&c, NULL, BP_F64, SIZE, SIZE) == BP_OK &&
         bp_gemm_explain(&explanation, options, BP_AS_IS, BP_AS_IS, NULL, &a.tensor, &b.tensor, NULL, &c.tensor) !=
@@ -42,7 +45,7 @@ static bool is_measured(const bp_candidate_info *info) {
 }
 
 char *doctor_saving(const char *library) {
-    bp_explanation *explanation = explain_product();
+    bp_explanation *explanation = explain_product(0);
     bp_candidate_info slow, fast;
     char *text = NULL, slow_time[32], fast_time[32];
     if (explanation && fastest_of(explanation, library, &slow) && fastest_of(explanation, NULL, &fast) &&
@@ -53,5 +56,25 @@ char *doctor_saving(const char *library) {
                           is_measured(&slow) && is_measured(&fast) ? "measured on this machine" : "estimated");
     }
     bp_explanation_release(explanation);
+    return text;
+}
+
+static const char *plural(int count) {
+    return count == 1 ? "" : "s";
+}
+
+char *doctor_threads_saving(int few, int more) {
+    bp_explanation *slow = explain_product(few), *fast = explain_product(more);
+    bp_candidate_info on_few, on_more;
+    char *text = NULL, slow_time[32], fast_time[32];
+    if (slow && fast && fastest_of(slow, NULL, &on_few) && fastest_of(fast, NULL, &on_more) &&
+        on_few.cost_ns > 1.1 * on_more.cost_ns) {
+        text = cli_format("a product of %dx%d matrices in f64 takes %s on %d thread%s and %s on %d thread%s (%s)", SIZE,
+                          SIZE, bp__duration(on_few.cost_ns, slow_time, sizeof slow_time), few, plural(few),
+                          bp__duration(on_more.cost_ns, fast_time, sizeof fast_time), more, plural(more),
+                          is_measured(&on_few) && is_measured(&on_more) ? "measured on this machine" : "estimated");
+    }
+    bp_explanation_release(slow);
+    bp_explanation_release(fast);
     return text;
 }
