@@ -3,7 +3,6 @@
 import json
 import os
 import shlex
-import time
 
 import pytest
 
