@@ -5,7 +5,7 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 GENERATOR := $(if $(shell command -v ninja 2>/dev/null),-G Ninja)
 SOURCES = $(shell git ls-files --cached --others --exclude-standard -- '*.c' '*.h')
 
-.PHONY: programs build run test test-all test-opencl gpu-check bench bench-choice install uninstall fuzz sanitize clang compilers aarch64 numpy-tests array-api format lint docs site symbols netlib-tests wheels deb bootstrap clean help
+.PHONY: programs build run test test-all test-opencl gpu-check bench bench-choice install uninstall fuzz sanitize clang compilers aarch64 numpy-tests torch-tests notebook-tests array-api format lint docs site symbols netlib-tests wheels deb bootstrap clean help
 
 .PHONY: programs
 programs: build/CMakeCache.txt ## build the library, its modules, the command and the Python module into build/ (the default)
@@ -93,7 +93,10 @@ numpy-tests: programs ## run NumPy's own tests of numpy.linalg and numpy.fft on 
 	@XDG_CONFIG_HOME="$(CURDIR)/build/numpy-tests" .venv/bin/python -B tools/numpy_tests.py
 
 torch-tests: programs ## install PyTorch into build/torch-tests (some gigabytes), and run the Python tests that need it, with the backend of torch.compile
-	@tools/torch_tests.sh
+	@tools/optional_tests.sh torch "torch expecttest scipy"
+
+notebook-tests: programs ## install Jupyter's kernel and nbclient into build/nbclient-tests, and run a notebook that shows tables of Backplane
+	@tools/optional_tests.sh nbclient "nbclient ipykernel"
 
 netlib-tests: programs ## run netlib's testers of BLAS and LAPACK on the drop-in libraries and on those behind them; takes an hour, and resumes. PART, TYPE, LIBRARY and WAY choose; AGAIN=1 forgets results
 	@tools/need.sh netlib-tests :libblas-test :liblapack-test

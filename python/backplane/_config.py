@@ -6,7 +6,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
 from . import _core
 from ._errors import bad_value
-from ._html import table as html_table
+from ._html import Rows, table as html_table, text_of
 from ._products import last_plan
 from ._settings import origins
 
@@ -39,8 +39,7 @@ class Library(NamedTuple):
     loaded: bool
 
     def _repr_html_(self) -> str:
-        texts = (", ".join(value) if isinstance(value, tuple) else str(value) for value in self)
-        return html_table((), zip(self._fields, texts))
+        return html_table((), zip(self._fields, map(text_of, self)))
 
 
 class Backend(NamedTuple):
@@ -64,7 +63,8 @@ class Backend(NamedTuple):
 
 def libraries(*, refresh: bool = False) -> List[Library]:
     """Returns the math libraries of this machine. Searches on the first call, and again if ``refresh`` is true."""
-    return [Library(**row) for row in _core.libraries(refresh)]
+    fields = ("id", "version", "offers", "state", "kernels", "threading", "path", "reason")
+    return Rows((Library(**row) for row in _core.libraries(refresh)), fields)
 
 
 def backend_status(name: str) -> Backend:
@@ -74,7 +74,8 @@ def backend_status(name: str) -> Backend:
 
 def backends_status() -> List[Backend]:
     """Returns the state of every backend."""
-    return [Backend(**row) for row in _core.backends()]
+    fields = ("name", "built", "present", "available", "enabled", "version", "reason")
+    return Rows((Backend(**row) for row in _core.backends()), fields)
 
 
 def _as_dict() -> Dict[str, Any]:

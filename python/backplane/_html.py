@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
-from typing import Iterable, Sequence
+from typing import Any, Iterable, List, Sequence, TypeVar
 
+Row = TypeVar("Row")
 _LEFT = "text-align: left; white-space: pre-wrap"
 
 
@@ -21,3 +22,18 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str = ""
     body = "".join(f"<tr>{_row('td', cells, numbers)}</tr>" for cells in rows)
     title = f'<caption style="text-align: left">{html.escape(caption)}</caption>' if caption else ""
     return f"<table>{title}{head}<tbody>{body}</tbody></table>"
+
+
+def text_of(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+class Rows(List[Row]):
+    """A list of named tuples, which a notebook shows as a table of some of their fields."""
+
+    def __init__(self, rows: Iterable[Row], fields: Sequence[str]) -> None:
+        super().__init__(rows)
+        self._fields = fields
+
+    def _repr_html_(self) -> str:
+        return table(self._fields, [[text_of(getattr(row, name)) for name in self._fields] for row in self])

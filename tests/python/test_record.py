@@ -265,12 +265,20 @@ def test_tables_of_other_objects():
     multiply()
     plan = dict(Cells(bp.last_plan()._repr_html_()).rows)
     assert plan["problem"] == bp.last_plan().problem
-    library = bp.backends.libraries()[0] if hasattr(bp.backends, "libraries") else bp.libraries()[0]
+    library = bp.libraries()[0]
     assert dict(Cells(library._repr_html_()).rows)["id"] == library.id
     with bp.flags(num_threads=1):
         rows = {row[0]: row[1:3] for row in Cells(bp.settings._repr_html_()).rows}
     assert rows["num_threads"][0] == "1" and rows["num_threads"][1] != "default"
     assert len(Cells(bp.settings.blas._repr_html_()).rows) < len(rows)
+
+
+def test_tables_of_lists():
+    heads, *rows = Cells(bp.libraries()._repr_html_()).rows
+    assert [row[heads.index("id")] for row in rows] == [library.id for library in bp.libraries()]
+    assert [row[heads.index("offers")] for row in rows] == [", ".join(library.offers) for library in bp.libraries()]
+    heads, *rows = Cells(bp.backends_status()._repr_html_()).rows
+    assert [row[heads.index("available")] for row in rows] == [str(backend.available) for backend in bp.backends_status()]
 
 
 def test_tables_are_escaped():
