@@ -6,6 +6,7 @@
 ``import backplane as torch``, code that uses torch.backends runs unchanged.
 """
 
+import sys as _sys
 from typing import TYPE_CHECKING
 
 from . import _environment  # first: the library reads it when it is used  # noqa: F401
@@ -216,5 +217,8 @@ __all__ = [
     "version",
     "zeros",
 ]
+
+if hasattr(_sys.modules.get("threadpoolctl"), "register"):
+    from .utils import threadpoolctl as _threadpoolctl  # noqa: F401
 
 _close(__name__)

@@ -115,6 +115,8 @@ def modules():
 def test_every_public_module_lists_its_names(name):
     if name in ("backplane.torch", "backplane.torch_backend"):
         pytest.importorskip("torch", reason="torch is not installed: make torch-tests installs it")
+    if name == "backplane.utils.threadpoolctl":
+        pytest.importorskip("threadpoolctl", reason="threadpoolctl is not installed")
     module = importlib.import_module(name)
     assert isinstance(module.__all__, list) and module.__all__ == sorted(set(module.__all__))
     assert all(hasattr(module, one) for one in module.__all__)
