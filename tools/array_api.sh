@@ -1,6 +1,6 @@
 #!/bin/sh
-# Runs the tests of linear algebra and Fourier transforms of the array API suite (github.com/data-apis/array-api-tests) on NumPy's
-# namespace with backplane's linalg and fft. Usage: tools/array_api.sh SUITE [arguments of pytest]; SUITE is a checkout with its
+# Runs the tests of linear algebra and Fourier transforms of the array API suite (github.com/data-apis/array-api-tests) on
+# backplane.utils.array_namespace() of NumPy's arrays. Usage: tools/array_api.sh SUITE [arguments of pytest]; SUITE is a checkout with its
 # submodule array-api. Tests of tools/array_api_skips.txt are skipped, for the reasons in it.
 set -u
 if [ ! -d "${1:-}/array_api_tests" ]; then
@@ -12,7 +12,7 @@ shift
 cd "$(dirname "$0")/.." || exit 2
 root=$PWD
 packages=$root/build/array-api
-[ -d "$packages" ] || .venv/bin/python -m pip --disable-pip-version-check -q install --no-deps --target "$packages" ndindex \
+[ -d "$packages/array_api_compat" ] || .venv/bin/python -m pip --disable-pip-version-check -q install --no-deps --target "$packages" ndindex array-api-compat \
     pytest-json-report pytest-metadata || exit 2
 cd "$suite" || exit 2
 XDG_CONFIG_HOME=$root/build/array-api-config PYTHONPATH=$packages:$root/tools ARRAY_API_TESTS_MODULE=array_api_namespace \

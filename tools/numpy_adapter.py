@@ -1,7 +1,6 @@
 """numpy_adapter.py - gives backplane.linalg and backplane.fft the signatures of numpy.linalg and numpy.fft
 
-Two make targets need it: NumPy's own tests (numpy_tests.py) and the array API suite (array_api_namespace.py). It changes
-arguments and result types only: names of keywords, the functions for which torch and NumPy differ, and LinAlgError for a wrong
+NumPy's own tests need it (numpy_tests.py). It changes arguments and result types only: names of keywords, the functions for which torch and NumPy differ, and LinAlgError for a wrong
 shape. Functions of NumPy that compute nothing here (fftshift) are NumPy's own.
 """
 
