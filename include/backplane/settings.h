@@ -179,6 +179,13 @@ BP_API void bp_set_warning_handler(bp_warning_handler handler, void *user);
  * library keeps the last 64; 0 is the oldest. */
 BP_API int bp_warning_at(int index, char *buffer, size_t size);
 
+/* Receives one line for each new plan: the operation, the problem, the library, the algorithm, the threads and the
+ * reason of the choice. Later calls with the same problem use the plan, and report nothing. For the log of a program;
+ * the setting `verbose` reports every call. NULL ends it. The handler may run in any thread and must not call the
+ * library. */
+typedef void (*bp_choice_handler)(void *user, const char *text);
+BP_API void bp_set_choice_handler(bp_choice_handler handler, void *user);
+
 #ifdef __cplusplus
 }
 #endif

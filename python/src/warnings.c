@@ -1,7 +1,8 @@
-/* warnings.c - passes the library's warnings to Python's warnings module.
+/* warnings.c - passes the library's warnings to Python's warnings module, and warnings and choices to logging.
  *
- * The library warns in any thread, without the interpreter's lock and possibly with locks of its own. So the handler
- * only adds the text to a lock-free list. The next call that returns to Python passes on all texts of the list.
+ * The library reports in any thread, without the interpreter's lock and possibly with locks of its own. So the handlers
+ * only add the text to a lock-free list. The next call that returns to Python passes on all texts of the list. A
+ * program that does not import logging pays for the texts of new plans only.
  */
 #include "core.h"
 
@@ -11,18 +12,19 @@
 
 typedef struct note {
     struct note *next; /* the one before it */
+    bool warns;        /* otherwise it reports a choice */
     char text[];
 } note;
 
 static _Atomic(note *) newest;
 
-static void take_warning(void *unused, const char *text) {
+static void keep_note(const char *text, bool warns) {
     size_t size = strlen(text) + 1;
     note *made = malloc(sizeof *made + size);
-    (void)unused;
     if (!made) {
-        return; /* out of memory: the warning is lost, the call continues */
+        return; /* out of memory: the text is lost, the call continues */
     }
+    made->warns = warns;
     memcpy(made->text, text, size);
     made->next = atomic_load_explicit(&newest, memory_order_relaxed);
     while (!atomic_compare_exchange_weak_explicit(&newest, &made->next, made, memory_order_release,
@@ -30,8 +32,19 @@ static void take_warning(void *unused, const char *text) {
     }
 }
 
+static void take_warning(void *unused, const char *text) {
+    (void)unused;
+    keep_note(text, true);
+}
+
+static void take_choice(void *unused, const char *text) {
+    (void)unused;
+    keep_note(text, false);
+}
+
 void core_collect_warnings(void) {
     bp_set_warning_handler(take_warning, NULL);
+    bp_set_choice_handler(take_choice, NULL);
 }
 
 static note *oldest_first(note *list) {
@@ -76,6 +89,42 @@ static Py_ssize_t level_of_program(void) {
     return level;
 }
 
+enum { LOGGED_CHOICE = 10, LOGGED_WARNING = 30 }; /* logging.DEBUG and logging.WARNING */
+
+/* Returns whether an object is true, and drops it; false for NULL. */
+static bool is_true(PyObject *object) {
+    const bool yes = object && PyObject_IsTrue(object) > 0;
+    Py_XDECREF(object);
+    return yes;
+}
+
+static void write_record(PyObject *logger, int level, const char *text, Py_ssize_t frames) {
+    PyObject *log = PyObject_GetAttrString(logger, "log");
+    PyObject *arguments = Py_BuildValue("(iss)", level, "%s", text);
+    PyObject *names = Py_BuildValue("{sn}", "stacklevel", frames);
+    PyObject *done = log && arguments && names ? PyObject_Call(log, arguments, names) : NULL;
+    Py_XDECREF(done);
+    Py_XDECREF(names);
+    Py_XDECREF(arguments);
+    Py_XDECREF(log);
+}
+
+/* Logs a text with the logger "backplane" if the program has imported logging and the logger has a handler: without
+ * one, logging would print warnings that Python prints already. What fails does not fail the call. */
+static void log_note(const note *which, Py_ssize_t frames) {
+    const int level = which->warns ? LOGGED_WARNING : LOGGED_CHOICE;
+    PyObject *logging = PyDict_GetItemString(PyImport_GetModuleDict(), "logging"); /* borrowed */
+    PyObject *logger = logging ? PyObject_CallMethod(logging, "getLogger", "s", "backplane") : NULL;
+    if (logger && is_true(PyObject_CallMethod(logger, "isEnabledFor", "i", level)) &&
+        is_true(PyObject_CallMethod(logger, "hasHandlers", NULL))) {
+        write_record(logger, level, which->text, frames);
+    }
+    if (PyErr_Occurred()) {
+        PyErr_WriteUnraisable(logger);
+    }
+    Py_XDECREF(logger);
+}
+
 bool core_tell_warnings(core_state *state) {
     if (!atomic_load_explicit(&newest, memory_order_relaxed)) {
         return true;
@@ -85,7 +134,10 @@ bool core_tell_warnings(core_state *state) {
     bool fine = true;
     while (list) {
         note *next = list->next;
-        fine = fine && PyErr_WarnEx(state->warning, list->text, level) == 0;
+        if (fine) {
+            log_note(list, level);
+            fine = !list->warns || PyErr_WarnEx(state->warning, list->text, level) == 0;
+        }
         free(list);
         list = next;
     }

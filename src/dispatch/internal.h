@@ -560,6 +560,7 @@ void bp__trace_call(const bp_plan *plan, bool fresh, int64_t start_ns, int64_t e
 /* The same for a part of a composed plan, whose own call follows. */
 void bp__trace_part(const bp_plan *part, int64_t start_ns, int64_t end_ns, bp_status status);
 void bp__trace_plan(const bp__choice *choice, const bp_problem *problem); /* for verbose 2 */
+void bp__report_choice(const bp_plan *plan); /* to the handler of bp_set_choice_handler() */
 void bp__trace_reset(void);
 
 /* ---- Records of calls (record.c) ---- */

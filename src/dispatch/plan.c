@@ -340,7 +340,11 @@ static bp_status try_choice(bp_plan **plan, const bp__choice *choice, const bp_p
     }
     bp__trace_plan(choice, problem);
     status = prepare(plan, choice, problem);
-    return status == BP_OK ? BP_OK : handle_failure(choice, problem, status, failures, again);
+    if (status != BP_OK) {
+        return handle_failure(choice, problem, status, failures, again);
+    }
+    bp__report_choice(*plan);
+    return BP_OK;
 }
 
 static bp_status try_once(bp_plan **plan, const bp_problem *problem, bp__failures *failures, bool *again) {

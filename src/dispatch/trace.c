@@ -1,5 +1,5 @@
-/* trace.c - writes the lines of BACKPLANE_VERBOSE and the events of BACKPLANE_TRACE, one per call, and hands calls to
- * records.
+/* trace.c - writes the lines of BACKPLANE_VERBOSE and the events of BACKPLANE_TRACE, one per call, hands calls to
+ * records, and reports new plans to the program's handler.
  *
  * The library writes nothing else. These two settings are the user's explicit request, for standard error and for the
  * named file. Each line is one write, so that lines of several threads do not mix. */
@@ -200,6 +200,40 @@ void bp__trace_plan(const bp__choice *choice, const bp_problem *problem) {
     }
     if (!text.failed && text.length > 0) {
         bp__write_all(STDERR_FILENO, text.bytes, text.length);
+    }
+    bp__text_free(&text);
+}
+
+static struct {
+    bp_choice_handler call;
+    void *user;
+} choices; /* under the mutex of the trace */
+
+void bp_set_choice_handler(bp_choice_handler handler, void *user) {
+    pthread_mutex_lock(&bp__trace_mutex);
+    choices.call = handler;
+    choices.user = user;
+    pthread_mutex_unlock(&bp__trace_mutex);
+}
+
+void bp__report_choice(const bp_plan *plan) {
+    pthread_mutex_lock(&bp__trace_mutex);
+    const bp_choice_handler call = choices.call;
+    void *user = choices.user;
+    pthread_mutex_unlock(&bp__trace_mutex);
+    if (!call) {
+        return;
+    }
+    BP__UNCANCELLED; /* callers may hold locks */
+    bp__text text = {0};
+    bp__text_addf(&text, "%s %s: %s, %s", bp_op_name((bp_op)plan->problem.op), plan->text,
+                  bp__candidate_id(plan->candidate), plan->verdict.algorithm);
+    if (plan->verdict.threads > 0) {
+        bp__text_addf(&text, ", %d thread%s", plan->verdict.threads, plan->verdict.threads == 1 ? "" : "s");
+    }
+    bp__text_addf(&text, "; %s", plan->reason);
+    if (!text.failed) {
+        call(user, bp__text_get(&text)); /* outside the mutex: a handler may wait for a lock of the program */
     }
     bp__text_free(&text);
 }

@@ -1,7 +1,7 @@
-/* test_trace.c - BACKPLANE_VERBOSE writes one comma-separated line per call, BACKPLANE_TRACE a JSON file. Both are off
- * by default.
+/* test_trace.c - BACKPLANE_VERBOSE writes one comma-separated line per call, BACKPLANE_TRACE a JSON file, and a handler
+ * gets a line for each new plan. All are off by default.
  *
- * Each case runs in a child process, because both settings are read at the start. */
+ * Each case of the settings runs in a child process, because they are read at the start. */
 #include "backplane.h"
 
 #include <fcntl.h>
@@ -182,6 +182,43 @@ static void trace_leaves_the_standard_streams_alone(void **state) {
     trace_of(run_without_standard_input, 3);
 }
 
+static struct {
+    int count;
+    char text[512];
+} reported;
+
+static void keep_report(void *user, const char *text) {
+    assert_ptr_equal(user, x);
+    reported.count++;
+    snprintf(reported.text, sizeof reported.text, "%s", text);
+}
+
+static void multiply_two(int columns) {
+    bp_view a, b, c;
+    bp_view_matrix(&a, x, BP_F64, 2, 2);
+    bp_view_matrix(&b, x, BP_F64, 2, columns);
+    bp_view_matrix(&c, z, BP_F64, 2, columns);
+    assert_int_equal(bp_matmul(&a.tensor, &b.tensor, &c.tensor), BP_OK);
+}
+
+static void a_new_plan_is_reported_once(void **state) {
+    (void)state;
+    bp_set_choice_handler(keep_report, x);
+    multiply_two(2);
+    multiply_two(2);
+    assert_int_equal(reported.count, 1);
+    const char start[] = "gemm f64 2x2 @ 2x2 -> 2x2: native, ", end[] = "; preferred by blas.preferred=native";
+    assert_memory_equal(reported.text, start, sizeof start - 1);
+    assert_non_null(strstr(reported.text, ", 1 thread;"));
+    assert_non_null(strstr(reported.text, end));
+    multiply_two(1);
+    assert_int_equal(reported.count, 2);
+    bp_set_choice_handler(NULL, NULL);
+    bp_reset();
+    multiply_two(2);
+    assert_int_equal(reported.count, 2);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(silent_by_default),
@@ -192,6 +229,7 @@ int main(void) {
         cmocka_unit_test(trace_continues_after_a_reset),
         cmocka_unit_test(trace_leaves_the_standard_streams_alone),
         cmocka_unit_test(an_unwritable_trace_is_reported),
+        cmocka_unit_test(a_new_plan_is_reported_once),
     };
     setenv("BACKPLANE_BLAS_PREFERRED", "native", 1);
     unsetenv("BACKPLANE_PROVIDER_PATH");
