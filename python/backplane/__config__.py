@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import _core
 from ._config import _as_dict, _page
+from .backends._module import close as _close
 
 __all__ = ["parallel_info", "show"]
 
@@ -17,3 +18,6 @@ def parallel_info() -> str:
     """Returns the number of threads in effect, and of CPUs that this process may use."""
     threads = _core.table["num_threads"].get()
     return f"num_threads: {threads or 'chosen for each call'}\nusable CPUs: {_core.machine()['usable_cpus']}"
+
+
+_close(__name__)

@@ -101,7 +101,8 @@ else:
     from ._einsum import einsum
     from ._products import bmm, dot, gemm, matmul, mm, mv
 
-# Not bool, compile, float and int, which hide Python's own.
+# These hide Python's own names, so that `import *` must not copy them.
+_ALSO = ("bool", "compile", "float", "int")
 __all__ = [
     "Backend",
     "BadTypeError",

@@ -5,11 +5,13 @@ import pathlib
 import sys
 from typing import NoReturn
 
+from . import _core
+
 
 def main() -> NoReturn:
     """Replaces this process by the program, which so has the terminal and sets the exit code."""
-    # The path is not resolved: in a build folder this file is a link to the sources, and the program is next to the link.
-    program = pathlib.Path(__file__).parent / "bin" / "backplane"
+    # The program is next to the extension. This file may be elsewhere: in the sources, after `pip install --editable`.
+    program = pathlib.Path(_core.__file__).parent / "bin" / "backplane"
     if not program.exists():
         sys.exit(f"backplane: the command is not installed at {program}")
     os.execv(program, ["backplane", *sys.argv[1:]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Optional
 
 from ._core import version as __version__
+from .backends._module import close as _close
 
 __all__ = ["__version__", "cuda", "debug", "git_version", "hip", "xpu"]
 
@@ -13,3 +14,5 @@ hip: Optional[str] = None
 xpu: Optional[str] = None
 debug: bool = False
 git_version: str = "Unknown"
+
+_close(__name__)

@@ -16,23 +16,28 @@ import pytest
 from conftest import BUILD, ROOT
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
+def install(tmp_path_factory, *words):
+    """Installs the package by pip, as far as the tools are there."""
     for module in ("pip", "scikit_build_core"):
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{module} is not installed")
     if not shutil.which("cmake"):
         pytest.skip("cmake is not installed")
-    folder = tmp_path_factory.mktemp("site")
     launcher = [] if os.environ.get("TESTED_ALL") or inherited.preload(BUILD) else [
         f"--config-settings=cmake.define.CMAKE_C_COMPILER_LAUNCHER={ROOT / 'tests/python/take_object.sh'}"]
     # Neither the compiler nor what it makes is instrumented, and ninja hangs with ThreadSanitizer's library.
     environment = {name: value for name, value in os.environ.items() if name != "LD_PRELOAD"}
     done = subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--no-index",
                            "--no-build-isolation", f"--config-settings=build-dir={tmp_path_factory.mktemp('objects') if launcher else BUILD / 'wheel'}",
-                           *launcher, "--target", folder, ROOT],
-                          capture_output=True, text=True, cwd=folder, env={**environment, "COMPILED": str(BUILD)})
+                           *launcher, *words],
+                          capture_output=True, text=True, cwd=tmp_path_factory.getbasetemp(), env={**environment, "COMPILED": str(BUILD)})
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    install(tmp_path_factory, "--target", folder, ROOT)
     return folder
 
 
@@ -73,6 +78,30 @@ print(backplane.__file__)
 def test_the_command_works(site):
     done = run(site, "-m", "backplane", "list")
     assert done.returncode == 0 and "native" in done.stdout, done.stderr
+
+
+def test_completion_and_the_manual_page(site):
+    """Both are found by the folder of the command, as an environment has it."""
+    assert (site / "bin/backplane").exists()
+    if shutil.which("bash"):
+        code = ". share/bash-completion/completions/backplane; COMP_WORDS=(backplane expl); COMP_CWORD=1; _backplane; echo ${COMPREPLY[@]}"
+        done = subprocess.run(["bash", "-c", code], capture_output=True, text=True, cwd=site)
+        assert done.stdout == "explain\n", done.stderr
+    if shutil.which("man"):
+        path = f"{site / 'bin'}:{os.environ['PATH']}"
+        done = subprocess.run(["man", "-w", "backplane"], capture_output=True, text=True, env={**os.environ, "PATH": path, "MANPATH": ""})
+        assert done.stdout.strip() == str(site / "share/man/man1/backplane.1"), done.stderr
+
+
+def test_the_command_works_after_an_editable_installation(tmp_path_factory):
+    """The sources are in the repository then, and the program is in the environment."""
+    folder = tmp_path_factory.mktemp("editable")
+    install(tmp_path_factory, "--prefix", folder, "--editable", ROOT)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    code = f"import site; site.addsitedir({str(packages)!r}); import runpy; runpy.run_module('backplane', run_name='__main__')"
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=folder, env=environment)
+    assert "backplane COMMAND" in done.stdout, done.stdout + done.stderr
 
 
 def test_the_source_distribution_is_complete(tmp_path):

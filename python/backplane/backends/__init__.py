@@ -86,4 +86,5 @@ __all__ = [
     "xpu",
 ]
 
+_ALSO = ("xeon",)
 attach(__name__, "", ["fp32_precision"])

@@ -18,6 +18,13 @@ def _is_pythons_own(module: ModuleType, name: str, value: Any) -> bool:
     )
 
 
+def public_names(module: ModuleType) -> List[str]:
+    """Returns the names for dir(): ``__all__``, and names of ``_ALSO`` that are there, which ``import *`` must not copy."""
+    inside = module.__dict__
+    names = (*inside.get("__all__", ()), *(name for name in inside.get("_ALSO", ()) if name in inside))
+    return sorted({name for name in names if name.endswith("__") or not name.startswith("_")})
+
+
 class ClosedModule(ModuleType):
     """A module without settings. Unknown names are an error, also on assignment; existing names can be replaced."""
 
@@ -25,12 +32,15 @@ class ClosedModule(ModuleType):
     __getattribute__ = object.__getattribute__
 
     def __getattr__(self, name: str) -> NoReturn:
-        refuse_name(self.__name__, name, [known for known in self.__dict__ if not known.startswith("_")])
+        refuse_name(self.__name__, name, public_names(self))
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.__dict__ and not _is_pythons_own(self, name, value):
             self.__getattr__(name)
         super().__setattr__(name, value)
+
+    def __dir__(self) -> List[str]:
+        return public_names(self)
 
 
 def close(module_name: str) -> None:
@@ -62,7 +72,7 @@ class SettingsModule(ModuleType):
 
     def __dir__(self) -> List[str]:
         settings = [name for name in vars(type(self)) if not name.startswith("_")]
-        return sorted({*(name for name in self.__dict__ if not name.startswith("_")), *settings})
+        return sorted({*public_names(self), *settings})
 
 
 def _describe(rows: Mapping[str, Any]) -> str:

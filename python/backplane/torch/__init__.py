@@ -12,6 +12,8 @@ Arguments are as in torch.nn.functional and torch.lstm. Tensors are dense and on
 docs/how-to/train-torch-models.md has more.
 """
 
+from typing import List
+
 from . import _activations, _attention, _convolutions, _norms, _pooling, _recurrent, _rows
 from ._activations import *  # noqa: F403
 from ._attention import *  # noqa: F403
@@ -26,3 +28,7 @@ __all__ = sorted(
     for part in (_activations, _attention, _convolutions, _norms, _pooling, _recurrent, _rows)
     for name in part.__all__
 )
+
+
+def __dir__() -> List[str]:
+    return __all__

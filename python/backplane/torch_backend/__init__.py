@@ -30,6 +30,11 @@ from ._program import Program
 
 __all__ = ["Unsupported", "backplane", "explain", "export", "operations"]
 
+
+def __dir__() -> List[str]:
+    return __all__
+
+
 _OPTIONS: Dict[str, Sequence[Any]] = {"unsupported": ("error", "eager"), "frozen": (False, True)}
 
 

@@ -12,6 +12,7 @@ import threadpoolctl
 from .._core import version
 from .._settings import setting
 from .._torch_names import get_num_threads
+from ..backends._module import close as _close
 
 __all__ = ["BackplaneController"]
 
@@ -60,3 +61,4 @@ class BackplaneController(threadpoolctl.LibController):  # type: ignore[misc, un
 
 
 threadpoolctl.register(BackplaneController)
+_close(__name__)

@@ -8,5 +8,6 @@ from typing import List
 from .._module import close as _close
 
 __all__: List[str] = []
+_ALSO = ("run_cpu",)
 
 _close(__name__)

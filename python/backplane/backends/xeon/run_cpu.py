@@ -26,6 +26,11 @@ from .topology import _CPUinfo, format_cpu_list, require_linux
 
 __all__ = ["LaunchError", "_CPUinfo", "_Launcher", "create_args", "main"]
 
+
+def __dir__() -> List[str]:
+    return ["LaunchError", "create_args", "main"]  # the others are torch's names, which are private there
+
+
 WRONG_USAGE = 2
 SYSTEM_FAILED = 1
 
