@@ -192,7 +192,7 @@ class extents {
 
 namespace detail {
 
-/* What data() points to; void for types that are no containers. */
+/* What data() points to; void for types that are not containers. */
 template <class C, class = void> struct container_element { using type = void; };
 template <class C>
 struct container_element<C, std::enable_if_t<std::is_pointer_v<decltype(std::declval<C &>().data())> &&

@@ -5,7 +5,7 @@
  * it. A place is the number of a device: 0 is the host.
  *
  * Operations take tensors on a device as they take tensors in host memory; all operands of a call must be on one
- * device. Their DLTensor has DLPack's device type and index. On OpenCL, `data` is a cl_mem, which is no address:
+ * device. Their DLTensor has DLPack's device type and index. On OpenCL, `data` is a cl_mem, which is not an address:
  * elements are found by byte_offset. An operation on a device returns when it is enqueued. Commands of one queue run in
  * their order. A failure that happens later is reported by the next function that waits for that queue, with the name
  * of the operation; outputs are then unspecified.

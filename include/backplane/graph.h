@@ -69,7 +69,7 @@ BP_API bp_status bp_graph_constant(bp_graph *graph, const char *name, const DLTe
  * `operands` are the inputs of the call's pass, in the order of bp_call_operand_at(); absent ones are 0, or left out at
  * the end. An operand that is a list (concat, einsum) takes all values that are left. Operands may also be given by
  * name, in `fields`: "running_mean=m, weight=v7", where m is the name of an input or constant, and v7 is value 7 if
- * that is no such name.
+ * that is not such a name.
  *
  * `outputs` are where the values that the pass writes are stored, in the order of its outputs; NULL for one that is not
  * wanted. Outputs that are neither wanted nor required are not computed. At least one must be wanted or required.

@@ -54,7 +54,7 @@
     X(conv_preferred, 86, "conv.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "convolutions", \
       "Library to use if it can run the call: an id from `backplane list` (onednn, native), a path, or ID:ALGORITHM; empty: no preference.") \
     X(einsum_preferred, 96, "einsum.preferred", TEXT, "", "", "", BP_SETTING_POLICY, "einsum", \
-      "Library to use for contractions that are no matrix product if it can run the call: an id from `backplane list` (native), a path, or ID:ALGORITHM; empty: no preference.") \
+      "Library to use for contractions that are not a matrix product if it can run the call: an id from `backplane list` (native), a path, or ID:ALGORITHM; empty: no preference.") \
     BP_FAMILY_MAP(BP__SETTING_PREFERRED, X) \
     X(blas_enabled, 105, "blas.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "matmul, gemm", \
       "Comma-separated libraries that may run matrix products, each as in blas.preferred; empty: all. dispatch.exclude applies too.") \
@@ -63,7 +63,7 @@
     X(fft_enabled, 107, "fft.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "fft", \
       "Comma-separated libraries that may run Fourier transforms, each as in fft.preferred; empty: all. dispatch.exclude applies too.") \
     X(einsum_enabled, 108, "einsum.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "einsum", \
-      "Comma-separated libraries that may run contractions that are no matrix product, each as in einsum.preferred; empty: all. dispatch.exclude applies too.") \
+      "Comma-separated libraries that may run contractions that are not a matrix product, each as in einsum.preferred; empty: all. dispatch.exclude applies too.") \
     BP_FAMILY_MAP(BP__SETTING_ENABLED, X) \
     X(conv_enabled, 88, "conv.enabled", TEXT, "", "", "", BP_SETTING_POLICY, "convolutions", \
       "Comma-separated libraries that may run convolutions, each as in conv.preferred; empty: all. dispatch.exclude applies too.") \
@@ -115,7 +115,7 @@
     X(matmul_benchmark, 77, "matmul.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "matmul, gemm", \
       "The same for matrix products; inherit: as benchmark says.") \
     X(einsum_benchmark, 78, "einsum.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "einsum", \
-      "The same for contractions that are no matrix product; inherit: as benchmark says.") \
+      "The same for contractions that are not a matrix product; inherit: as benchmark says.") \
     X(fft_benchmark, 79, "fft.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "fft", \
       "The same for Fourier transforms; inherit: as benchmark says.") \
     X(linalg_benchmark, 80, "linalg.benchmark", ENUM, "inherit", "inherit|true|false", "", BP_SETTING_POLICY, "linear algebra", \

@@ -23,7 +23,7 @@ extern "C" {
 typedef struct bp_weights bp_weights;
 
 /* Opens a file and reads its header. *weights is NULL after an error. Errors: BP_E_ARGUMENT, BP_E_NOT_FOUND, BP_E_IO
- * (it cannot be read, or is no regular file), BP_E_TRUNCATED (it ends before the header or the elements do),
+ * (it cannot be read, or is not a regular file), BP_E_TRUNCATED (it ends before the header or the elements do),
  * BP_E_FORMAT (the header is not as the format says; two tensors have one name; places overlap or leave gaps),
  * BP_E_OVERFLOW (the header is above 100 MB, or a size above 2^63), BP_E_NO_MEMORY. */
 BP_API bp_status bp_weights_open(bp_weights **weights, const char *path);

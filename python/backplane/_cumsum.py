@@ -53,7 +53,7 @@ def cumsum(
 
     ``input`` has any shape, and elements of float16, bfloat16, float32, float64, or integers or bool, whose sums are int64 and wrap
     around. The result has its shape and type; with ``dtype``, ``input`` is converted first. ``out`` is written in place and returned; it
-    may be the input. Errors: BadTypeError (elements of another type, ``dim`` is no whole number), BadValueError (``dim`` is no dimension).
+    may be the input. Errors: BadTypeError (elements of another type, ``dim`` is not a whole number), BadValueError (``dim`` is not a dimension).
 
     >>> cumsum([1, 2, 3, 4], 0).tolist(), cumsum([1, 2, 3, 4], 0, exclusive=True, reverse=True).tolist()
     ([1, 3, 6, 10], [9, 7, 4, 0])

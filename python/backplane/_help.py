@@ -19,7 +19,7 @@ class Family(NamedTuple):
 
 _LAYER = "f16, bf16, f32 and f64; all arrays of a call have the same one, unless the text names another. Lists and numbers become NumPy arrays."
 _NO_LIBRARY = "Error, a RuntimeError: no library accepts the call, or it failed"
-_BAD_TYPE = "BadTypeError, a TypeError: another element type, types that differ, or something that is no array"
+_BAD_TYPE = "BadTypeError, a TypeError: another element type, types that differ, or something that is not an array"
 _BAD_VALUE = "BadValueError, a ValueError: a value out of range, shapes that do not fit, or an array for the result that overlaps another"
 _ITEM = "LinAlgError: the operation fails on an item, or an item has NaN or infinity"
 

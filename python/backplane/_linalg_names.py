@@ -1,4 +1,4 @@
-"""The functions of numpy.linalg and of the array API standard that torch.linalg does not have, or that are no single operation.
+"""The functions of numpy.linalg and of the array API standard that torch.linalg does not have, or that are not a single operation.
 
 Products of floating-point numbers are computed by the library. Everything else is done by NumPy: integers, and rearrangements.
 """
@@ -310,7 +310,7 @@ def outer(A: Mixed, B: Next, *, out: Optional[Out] = None, settings: SettingsArg
     """Computes the products of each element of one vector with each of another.
 
     Shapes: A m, B n; the result m x n.
-    Errors: BadValueError: an array is no vector
+    Errors: BadValueError: an array is not a vector
 
     >>> backplane.linalg.outer([1, 2], [3.0, 4.0])
     array([[3., 4.],

@@ -260,7 +260,7 @@ def clip(
     out: Optional[Out] = None,
     settings: SettingsArgument = None,
 ) -> Kind:
-    """Returns ``minimum(maximum(x, min), max)``, where None is no limit: ``max`` where ``min > max``, and NaN of NaN.
+    """Returns ``minimum(maximum(x, min), max)``, where None means no limit: ``max`` where ``min > max``, and NaN of NaN.
 
     Limits are numbers or arrays. Numbers take the type of x; integers next to floating numbers become float64, as in other functions of
     two elements.
@@ -328,7 +328,7 @@ def astype(
 
     Shapes: any; the result has the same.
     Types: all, from and to f16, bf16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64 and bool; c64 and c128 to each other.
-    Errors: BadTypeError: dtype is no element type, or copy is False
+    Errors: BadTypeError: dtype is not an element type, or copy is False
 
     >>> backplane.elementwise.astype([1.5, 2.5, float("nan")], "int32")
     array([1, 2, 0], dtype=int32)

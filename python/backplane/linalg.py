@@ -521,7 +521,7 @@ def cond(A: Kind, p: Union[None, Literal["fro", "nuc"], float] = None, *, out: O
     """Computes the condition number in a norm: None or 2, -2, fro, nuc, 1, -1, inf, -inf.
 
     Shapes: A ... x m x n, square unless p is None, 2 or -2; the result has the batch.
-    Errors: BadValueError: p is no such norm
+    Errors: BadValueError: p is not such a norm
 
     >>> float(backplane.linalg.cond(np.array([[2.0, 0.0], [0.0, 4.0]])))
     2.0

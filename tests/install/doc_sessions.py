@@ -1,6 +1,9 @@
 """Runs every `$ backplane ...` and `$ build/backplane ...` command of the console blocks in README.md and docs/, from the
 project's root. A command must succeed, or fail with the error that the page shows. Output that does not depend on the
-machine must be the output on the page: errors, and the first line of a few commands."""
+machine must be the output on the page: errors, and the first line of a few commands.
+
+Also runs the `backplane eval` and `compare` commands of the sh blocks, page by page in an empty folder. They must succeed, so a page
+makes the files that its commands read. Commands on devices are left out."""
 
 import os
 import pathlib
@@ -13,6 +16,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "checks"))
 import common  # noqa: E402
 
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.S | re.M)
+SCRIPT = re.compile(r"^```sh\n(.*?)^```", re.S | re.M)
+ON_ARRAYS = re.compile(r"(?:[A-Z_]+=\S* +)*backplane +(?:eval|compare) ")
 OURS = re.compile(r"^(?:[A-Z_]+=\S* +)*(?:build/)?backplane +([\w-]+)")
 SAME_FIRST_LINE = ("list", "get", "version", "compare", "einsum-path")
 
@@ -25,6 +30,24 @@ def sessions():
                 command, _, shown = piece.partition("\n")
                 if OURS.match(command):
                     yield page, command, shown.rstrip("\n")
+
+
+def scripts():
+    """Pages, and their commands on arrays."""
+    for page in common.sources("docs", "*.md"):
+        lines = [line.removeprefix("$ ") for block in SCRIPT.findall(common.read(page)) for line in block.split("\n")]
+        commands = [line for line in lines if ON_ARRAYS.match(line) and "--device" not in line]
+        if commands:
+            yield page, commands
+
+
+def script_faults(page, commands, environment):
+    """Runs the commands of a page in an empty folder. Returns the ones that fail, with what they print."""
+    with tempfile.TemporaryDirectory() as folder:
+        for command in commands:
+            done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False, env=environment)
+            if done.returncode != 0:
+                yield f"{page}: {command}\n{done.stdout}{done.stderr}exit status {done.returncode}"
 
 
 def first_words(text):
@@ -57,7 +80,11 @@ def main():
             found = fault(command, shown, environment)
             if found:
                 failures.append(f"{page}: $ {command}\n{found}")
+        for page, commands in scripts():
+            checked += len(commands)
+            failures += script_faults(page, commands, environment)
     common.finish(failures, checked)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -144,10 +144,10 @@ def scaled_dot_product_attention(
 ) -> Union[Kind, Tuple[Kind, Kind]]:
     """Computes attention: ``softmax(query key' scale + mask) value``, with ``scale`` 1 / square root of the last size.
 
-    As torch.nn.functional.scaled_dot_product_attention, also in what broadcasts. A mask of bools is True where a key may be
-    used; a mask and ``is_causal`` together are refused. Rows without a usable key are 0. With ``dropout_p``, weights are
-    dropped always. ``seed`` (or a tuple of seed and offset, see attention.h) repeats them; without it they are random. With
-    ``return_logsumexp``, returns a tuple of output and logsumexp, for the gradients.
+    The arguments and the rules of broadcasting are as in torch.nn.functional.scaled_dot_product_attention. A mask of bools is True
+    where a key may be used; a mask and ``is_causal`` together are refused. Rows without a usable key are 0. With ``dropout_p``,
+    weights are always dropped. ``seed`` (or a tuple of seed and offset, see attention.h) repeats them; without it they are random.
+    With ``return_logsumexp``, returns a tuple of output and logsumexp, for the gradients.
 
     With ``pages`` and ``lengths``, key and value are pools of pages, ``(pages, rows, heads, columns)``, and query has the shape
     ``(items, heads, rows, columns)``. ``pages`` has the numbers of each item's pages in a row, ``lengths`` the number of its keys;
@@ -155,7 +155,7 @@ def scaled_dot_product_attention(
 
     Shapes: ``query`` ... x L x E, ``key`` ... x S x E, ``value`` ... x S x V; ``attn_mask`` broadcasts to ... x L x S; the result ... x L x V, the logsumexp ... x L.
     Types: f16, bf16, f32 and f64, one for query, key and value; the mask bool, f32 or as query.
-    Errors: BadTypeError: the mask has integers, or seed is no number
+    Errors: BadTypeError: the mask has integers, or seed is not a number
 
     >>> q = np.zeros((1, 2, 4))
     >>> backplane.nn.functional.scaled_dot_product_attention(q, q, np.ones((1, 2, 3)))[0, 0]
