@@ -118,8 +118,7 @@ docs: build/CMakeCache.txt ## write the reference pages and the types for Python
 	@.venv/bin/python -B tools/settings_stub.py
 	@.venv/bin/python -B tools/function_stubs.py
 
-site: ## build the documentation as a static site into build/site; installs Sphinx into .venv
-	@mkdir -p build
+site: programs ## build the documentation as a static site into build/site; installs Sphinx into .venv
 	@[ -x .venv/bin/python ] || python3 -m venv .venv
 	@.venv/bin/python -m pip --disable-pip-version-check -q install -r tools/site.txt
 	@.venv/bin/python -B tools/site.py

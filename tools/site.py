@@ -1,7 +1,8 @@
 """site.py - builds the documentation as a static site into build/site, with Sphinx and MyST. `make site` installs them and runs it.
 
 The pages link to each other as they are in the repository. So they are copied into build/site-source in the same folders, with the
-headers and examples that they link to, and a page for each header, made from its comments. A dead link or anchor fails the build.
+headers and examples that they link to, a page for each header, made from its comments, and one for each module of Python, made from the
+docstrings of the package in the build folder. A dead link or anchor fails the build, and so does a page that loads something from a network.
 """
 import os
 import pathlib
@@ -12,16 +13,25 @@ import sys
 
 import c_api
 import site_files
+import site_python
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-SOURCE, SITE = ROOT / "build/site-source", ROOT / "build/site"
+BUILD = ROOT / "build"
+sys.path.insert(0, str(BUILD / "python"))
+import backplane  # noqa: E402
+
+SOURCE, SITE = BUILD / "site-source", BUILD / "site"
 LINK = re.compile(r"\]\(([^)#\s]+)(#[^)]*)?\)")
+LOADED = re.compile(r"""<(?:script|img|iframe)[^>]+src=["'](?:https?:)?//|<link[^>]+rel=["'](?:stylesheet|preload)["'][^>]+href=["'](?:https?:)?//""")
 CONFIG = """project = "Backplane"
-extensions = ["myst_parser"]
-root_doc = "README"
+release = version = "{version}"
+extensions = ["myst_parser", "sphinx_design"]
+myst_enable_extensions = ["colon_fence"]
+root_doc = "index"
 html_theme = "furo"
-html_title = "Backplane"
+html_title = "Backplane {version}"
 html_copy_source = False
+html_show_copyright = False
 myst_heading_anchors = 6
 suppress_warnings = ["misc.highlighting_failure", "myst.header"]
 """
@@ -83,13 +93,15 @@ def contents(title, pages):
 
 def navigation():
     """The tables of contents: the groups of docs/index.md, the decisions, the headers, and the pages about the project."""
+    yield contents("Start", ["Tasks <docs/tasks.md>", "About Backplane <README.md>", "All pages <docs/index.md>"])
     index = (ROOT / "docs/index.md").read_text(encoding="utf-8")
     for group, body in re.findall(r"^## (.*?)\n(.*?)(?=^## |\Z)", index, re.S | re.M):
         yield contents(group, [f"{title} <{os.path.normpath('docs/' + target)}>" for title, target in re.findall(r"^\| \[([^]]*)\]\(([^)]*)\)", body, re.M)])
     decisions = (ROOT / "docs/explanation/decisions.md").read_text(encoding="utf-8")
     yield contents("Decisions", [f"docs/explanation/{target}" for target in re.findall(r"^- \[[^]]*\]\(([^)]*)\)", decisions, re.M)])
+    yield contents("Python modules", [f"{name} <{site_python.page_of(name)}>" for name in site_python.modules(backplane)])
     yield contents("C headers", [f"{path.name} <{page_of_header(path)}>" for _, known in c_api.headers() for path, _ in known])
-    yield contents("Project", ["All pages <docs/index.md>", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md",
+    yield contents("Project", ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md",
                                "Example data <examples/data/README.md>", "Example provider <examples/provider/README.md>"])
 
 
@@ -103,21 +115,35 @@ def stage():
     for _, known in c_api.headers():
         for path, text in known:
             (SOURCE / page_of_header(path)).write_text("\n".join(header_page(path, text)), encoding="utf-8")
+    (SOURCE / site_python.FOLDER).mkdir()
+    for path, text in site_python.pages(backplane):
+        (SOURCE / path).write_text(text, encoding="utf-8")
     for page in sorted(SOURCE.rglob("*.md")):
         text = page.read_text(encoding="utf-8")
         page.write_text(to_pages(text, page.relative_to(SOURCE)), encoding="utf-8")
 
 
+def landing():
+    """The first page: what there is for each kind of reader, and the tables of contents."""
+    return (ROOT / "tools/site/index.txt").read_text(encoding="utf-8").format(version=backplane.__version__) + "".join(navigation())
+
+
+def loading_pages():
+    """Returns the pages of the site that load something from a network."""
+    return [page.relative_to(SITE) for page in sorted(SITE.rglob("*.html")) if LOADED.search(page.read_text(encoding="utf-8"))]
+
+
 def main():
     stage()
-    (SOURCE / "conf.py").write_text(CONFIG, encoding="utf-8")
-    with (SOURCE / "README.md").open("a", encoding="utf-8") as readme:
-        readme.write("".join(navigation()))
+    (SOURCE / "conf.py").write_text(CONFIG.format(version=backplane.__version__), encoding="utf-8")
+    (SOURCE / "index.md").write_text(landing(), encoding="utf-8")
     shutil.rmtree(SITE, ignore_errors=True)
-    status = subprocess.call([sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n", "-d", ROOT / "build/site-cache", SOURCE, SITE])
-    if status == 0:
-        (SITE / "index.html").write_text('<!doctype html><meta http-equiv="refresh" content="0; url=README.html"><title>Backplane</title>\n')
+    status = subprocess.call([sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going", "-n", "-d", BUILD / "site-cache", SOURCE, SITE])
+    loading = loading_pages()
+    if loading:
+        sys.exit(f"pages that load something from a network: {', '.join(map(str, loading))}")
     sys.exit(status)
 
 
-main()
+if __name__ == "__main__":
+    main()
