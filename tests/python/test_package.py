@@ -26,6 +26,28 @@ def test_sessions_of_the_documentation(page):
     assert done.attempted >= page.read_text().count(">>> ") // 2 and done.failed == 0
 
 
+PROGRAM = re.compile(r"^```python\n((?!>>>).*?)^```", re.S | re.M)
+PROGRAMS = {page: blocks for page in sorted((ROOT / "docs").rglob("*.md")) if (blocks := PROGRAM.findall(page.read_text()))}
+RUN = """
+import sys, pathlib
+try:
+    exec(compile(pathlib.Path(sys.argv[1]).read_text(), "page", "exec"), {"__name__": "__main__"})
+except ModuleNotFoundError as error:
+    sys.exit(f"missing: {error.name}")
+"""
+
+
+@pytest.mark.parametrize("page", PROGRAMS, ids=lambda page: page.stem)
+def test_programs_of_the_documentation(page, tmp_path):
+    """The blocks of a page continue each other. Pages make the files that they read."""
+    program = tmp_path / "page.py"
+    program.write_text("\n".join(PROGRAMS[page]))
+    done = subprocess.run([sys.executable, "-c", RUN, program], capture_output=True, text=True, cwd=tmp_path, timeout=300)
+    if done.stderr.startswith("missing: ") and not done.stderr.startswith("missing: backplane"):
+        pytest.skip(f"{done.stderr.split()[1]} is not installed")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_every_public_name_has_help():
     for name in bp.__all__:
         if name != "__version__":
