@@ -294,7 +294,7 @@ def take_along_axis(
 ) -> Kind:
     """Takes one element of x for each index along an axis, as numpy.take_along_axis without broadcasting, or torch.gather.
 
-    Shapes: x any, indices as x but for the axis; the result is as the indices.
+    Shapes: ``x`` any; ``indices`` as ``x``, except along the axis; the result as ``indices``.
     Types: x f16, bf16, f32, f64, i32 or i64; indices i32 or i64.
     Errors: BadValueError: an index is below 0 or not below the size
 
@@ -308,7 +308,7 @@ def take_along_axis(
 def concat(arrays: Sequence[Kind], /, axis: int = 0, *, out: Optional[Out] = None, settings: SettingsArgument = None) -> Kind:
     """Returns the arrays one after another along an axis.
 
-    Shapes: equal but for the axis, along which the sizes are added.
+    Shapes: equal, except along the axis, where the sizes are added.
     Types: f16, bf16, f32, f64, i32 and i64, one for all arrays.
     Errors: BadValueError: there is no array
 
