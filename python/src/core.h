@@ -309,7 +309,8 @@ bool core_result_new(core_state *state, core_result *result, DLTensor *tensor, c
 /* Orders the dimensions of a result as the dimensions of a tensor are. `strides` is for BP_MAX_NDIM numbers, which the
  * result keeps if it is not row-major. */
 void core_result_order(DLTensor *result, int64_t *strides, const DLTensor *like);
-/* The same, of a result of single elements, as the first of these tensors that has its shape. */
+/* The same, of a result of single elements, as the first of these tensors that has its shape and, if there is such a
+ * one, repeats nothing. */
 void core_result_follow(DLTensor *result, int64_t *strides, const DLTensor *const *tensors, int count);
 PyObject *core_result_take(core_state *state, core_result *result); /* the array; the result holds nothing after it */
 /* Returns results as a tuple, with None for those that are in the caller's arrays. */

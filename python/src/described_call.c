@@ -233,11 +233,22 @@ static bool read_fields(described_call *of, PyObject *const *values, PyObject *n
 
 /* ---- Results ---- */
 
-/* Returns whether the channels of an image follow its positions in memory. */
+/* Returns whether the strides of an image ascend from the channels over the positions to the items, as PyTorch asks
+ * (c10/core/MemoryFormat.h); images of one position are row-major. */
 static bool is_channels_last(const DLTensor *image, int positions) {
-    const int channel = image->ndim - positions - 1;
-    return positions > 0 && channel >= 0 && image->strides && image->shape[channel] > 1 &&
-           image->strides[channel] == 1 && image->strides[image->ndim - 1] == image->shape[channel];
+    const int channel = image->ndim - positions - 1, last = image->ndim - 1;
+    int64_t least = 0;
+    if (positions < 1 || channel < 0 || !image->strides || image->strides[channel] == 0) {
+        return false;
+    }
+    for (int i = 0; i < image->ndim; i++) { /* the channels, the positions from the last one on, and the items */
+        const int d = i == 0 ? channel : i <= positions ? last + 1 - i : channel + positions - i;
+        if (image->shape[d] == 0 || image->strides[d] < least || (d < channel && least == image->strides[channel])) {
+            return false;
+        }
+        least = image->shape[d] > 1 ? image->strides[d] * image->shape[d] : image->strides[d];
+    }
+    return channel > 0 || least > image->strides[channel] * image->shape[channel];
 }
 
 /* Returns whether the results of the call are images like the first array. */

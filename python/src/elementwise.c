@@ -145,8 +145,7 @@ static bool place_result(elements *of, PyObject *out, const char *dtype) {
     if (of->op == CONCAT) {
         core_result_order(&call->result, call->strides, call->operands.tensors[0]);
     } else if (of->op == UNARY || of->op == BINARY || of->op == WHERE) {
-        core_result_follow(&call->result, call->strides, call->operands.tensors + (of->op == WHERE),
-                           call->operands.count - (of->op == WHERE));
+        core_result_follow(&call->result, call->strides, call->operands.tensors, call->operands.count);
     }
     return true;
 }

@@ -48,19 +48,18 @@ bool core_result_new(core_state *state, core_result *result, DLTensor *tensor, c
     return true;
 }
 
-static int64_t size_of_step(const DLTensor *x, int d) {
-    return x->strides[d] < 0 ? -x->strides[d] : x->strides[d];
+static uint64_t size_of_step(const DLTensor *x, int d) {
+    return x->strides[d] < 0 ? 0 - (uint64_t)x->strides[d] : (uint64_t)x->strides[d];
 }
 
-/* Sorts the dimensions by their strides, the largest first. Dimensions of one element or with stride 0 stay where
- * they are.
- * Returns whether that changes their order. */
+/* Sorts the dimensions by their strides, the largest first. Dimensions with stride 0 stay where they are. Returns
+ * whether that changes their order. */
 static bool sort_dimensions(const DLTensor *x, int *order) {
     int places[BP_MAX_NDIM], count = 0;
     bool changes = false;
     for (int d = 0; d < x->ndim; d++) {
         order[d] = d;
-        if (x->shape[d] > 1 && x->strides[d] != 0) {
+        if (x->strides[d] != 0) {
             places[count++] = d;
         }
     }
@@ -76,11 +75,21 @@ static bool sort_dimensions(const DLTensor *x, int *order) {
     return changes;
 }
 
+/* Returns whether the tensor repeats elements along a dimension, so that its strides say little of its order. */
+static bool is_repeated(const DLTensor *x) {
+    bool repeated = false;
+    for (int d = 0; x->strides && d < x->ndim; d++) {
+        repeated |= x->shape[d] > 1 && x->strides[d] == 0;
+    }
+    return repeated;
+}
+
 static bool has_shape(const DLTensor *x, const DLTensor *of) {
     return x->ndim == of->ndim && memcmp(x->shape, of->shape, (size_t)x->ndim * sizeof *x->shape) == 0;
 }
 
-/* NumPy (order 'K') and PyTorch keep the order of the dimensions, too. */
+/* NumPy (order 'K') and PyTorch keep the order of the dimensions, too; where arrays differ in it, they weigh the
+ * strides of all. */
 void core_result_order(DLTensor *result, int64_t *strides, const DLTensor *like) {
     int order[BP_MAX_NDIM];
     if (result->ndim < 2 || result->ndim != like->ndim || !like->strides || !sort_dimensions(like, order)) {
@@ -95,12 +104,13 @@ void core_result_order(DLTensor *result, int64_t *strides, const DLTensor *like)
 }
 
 void core_result_follow(DLTensor *result, int64_t *strides, const DLTensor *const *tensors, int count) {
-    int i = 0;
-    while (i < count && !has_shape(tensors[i], result)) {
-        i++;
+    const DLTensor *like = NULL;
+    for (int i = 0; i < count && (!like || is_repeated(like)); i++) {
+        const bool fits = has_shape(tensors[i], result);
+        like = fits && (!like || !is_repeated(tensors[i])) ? tensors[i] : like;
     }
-    if (i < count) {
-        core_result_order(result, strides, tensors[i]);
+    if (like) {
+        core_result_order(result, strides, like);
     }
 }
 

@@ -37,15 +37,16 @@ def test_order_of_single_elements(x):
         result, want = ours(x), theirs(x)
         np.testing.assert_allclose(result, want, rtol=1e-6)
         if min(x.shape) > 1 and 0 not in x.strides:
-            assert result.strides == want.strides
-    assert elementwise.where(x > 0, x, -x).strides == elementwise.exp(x).strides
+            assert result.strides == want.strides and elementwise.where(x > 0, x, x).strides == np.exp(x).strides
 
 
 def test_first_array_of_the_shape_decides():
     rows, columns, row = random_array((3, 4), "f4"), random_array((4, 3), "f4").T, random_array((1, 4), "f4")
     assert elementwise.add(rows, columns).strides == (16, 4) and elementwise.add(columns, rows).strides == (4, 12)
     assert elementwise.add(row, columns).strides == (4, 12) and elementwise.multiply(columns, 2).strides == (4, 12)
-    assert elementwise.where(rows > 0, columns, row).strides == (4, 12)
+    assert elementwise.where(rows > 0, columns, row).strides == (16, 4)
+    assert elementwise.where(columns > 0, np.float32(1), np.float32(0)).strides == (4, 12)
+    assert elementwise.add(np.broadcast_to(row, (3, 4)), columns).strides == (4, 12)
     np.testing.assert_array_equal(elementwise.add(columns, row), columns + row)
     out = np.empty((3, 4), "f4")
     assert elementwise.exp(columns, out=out) is out
@@ -105,11 +106,22 @@ def test_channels_stay_last_in_one_and_three_dimensions():
 
 
 def test_other_layouts_give_rows():
-    for x in (random_array((2, 3, 7, 6), "f4").transpose(0, 1, 3, 2), last((2, 6, 6, 7))[:, :3], random_array((2, 1, 6, 7), "f4")):
+    for x in (random_array((2, 3, 7, 6), "f4").transpose(0, 1, 3, 2), random_array((2, 1, 6, 7), "f4"), last((2, 3, 6, 7))[:, :, ::-1]):
         assert F.max_pool2d(x, 2).flags.c_contiguous
+    assert F.max_pool2d(random_array((2, 3, 1, 1), "f4"), 1).flags.c_contiguous
     assert F.softmax(last((2, 3, 6, 7)), 1).flags.c_contiguous and F.layer_norm(last((2, 3, 6, 7)), 7).flags.c_contiguous
     x, mean = last((2, 6, 7)), F.group_norm(last((2, 6, 7)), 3, return_statistics=True)[1]
     assert mean.shape == (2, 3) and mean.flags.c_contiguous and is_last(F.group_norm(x, 3))
+
+
+def test_slices_and_dimensions_of_one_element_are_channels_last():
+    """As in PyTorch, which asks only that the strides ascend."""
+    for x in (last((2, 6, 6, 7))[:, :3], last((2, 3, 6, 14))[..., ::2], last((2, 3, 6, 1)), last((2, 3, 1, 5)), last((1, 3, 6, 7))):
+        result = F.max_pool2d(x, 1)
+        assert is_last(result)
+        np.testing.assert_array_equal(result, x)
+    x = last((2, 4, 6, 1))
+    assert is_last(F.max_pool2d(elementwise.exp(x), (2, 1)))
 
 
 def test_gradients_of_images():

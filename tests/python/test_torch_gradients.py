@@ -385,6 +385,21 @@ def test_images_keep_their_layout(ours, theirs):
         torch.testing.assert_close(mine, its)
 
 
+@pytest.mark.parametrize("shape", [(2, 4, 6, 1), (2, 4, 1, 6), (1, 4, 6, 6), (2, 1, 6, 6), (2, 4, 6, 12)])
+def test_chains_of_images(shape):
+    """A result is the next input, so that strides of dimensions of one element count, too. The last shape is cut below."""
+    size = (min(2, shape[2]), min(2, shape[3]))
+
+    def chain(x):
+        return B.group_norm(B.avg_pool2d(B.silu(B.max_pool2d(B.gelu(x), 1)), size), 1)
+
+    images = random(*shape).detach().to(memory_format=LAST)
+    images = images[..., ::2] if shape[3] == 12 else images
+    compiled = torch.compile(chain, backend="aot_eager", fullgraph=True)(images)
+    torch.testing.assert_close(compiled, chain(images))
+    torch._dynamo.reset()
+
+
 def test_rules_of_torch_for_channels_last():
     x, w, of = random(2, 3, 6, 6).detach().to(memory_format=LAST).requires_grad_(), random(4, 3, 3, 3), torch.ops.backplane
     torch.library.opcheck(of.convolution, (x, w, None, [1, 1], [0, 0], [1, 1], 1))

@@ -7,7 +7,7 @@ from typing import Any, Callable, Tuple
 import torch
 
 from ..nn import functional
-from ._operators import define, named, ops
+from ._operators import define, named, ops, ordered
 
 __all__ = [
     "celu",
@@ -47,7 +47,7 @@ def _define(name: str, parameters: str, count: int, backward: Callable[..., torc
     def by_input(ctx: Any, by: torch.Tensor) -> Tuple[Any, ...]:
         return backward(by, *ctx.saved_tensors, *ctx.numbers), *[None] * count
 
-    define(f"{name}(Tensor input{parameters}) -> Tensor", compute, lambda input, *numbers: torch.empty_like(input), by_input, save)
+    define(f"{name}(Tensor input{parameters}) -> Tensor", compute, lambda input, *numbers: ordered(input), by_input, save)
 
 
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772, 1.0507009873554805  # of the definition of selu

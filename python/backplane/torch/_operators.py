@@ -52,11 +52,32 @@ def empty(x: torch.Tensor, shape: Optional[Sequence[Any]] = None) -> torch.Tenso
 
 
 def image(x: torch.Tensor, shape: Optional[Sequence[Any]] = None) -> torch.Tensor:
-    """As ``empty``, for a result that is an image: its channels are the last ones in memory if the channels of ``x`` are."""
+    """As ``empty``, for a result that is an image: its channels are the last ones in memory if the channels of ``x`` are, which is decided as in
+    described_call.c."""
     sizes = tuple(x.shape if shape is None else shape)
-    if len(sizes) != x.dim() or x.dim() < 3 or x.shape[1] <= 1 or x.stride(1) != 1 or x.stride(-1) != x.shape[1]:
+    if len(sizes) != x.dim() or not _is_channels_last(x):
         return empty(x, sizes)
     return empty(x, (sizes[0], *sizes[2:], sizes[1])).movedim(-1, 1)
+
+
+def _is_channels_last(x: torch.Tensor) -> bool:
+    least: Any = 0
+    if x.dim() < 3 or x.stride(1) == 0:
+        return False
+    for d in (1, *range(x.dim() - 1, 1, -1), 0):
+        if x.shape[d] == 0 or x.stride(d) < least or (d == 0 and least == x.stride(1)):
+            return False
+        least = x.stride(d) * x.shape[d] if x.shape[d] > 1 else x.stride(d)
+    return True
+
+
+def ordered(x: torch.Tensor) -> torch.Tensor:
+    """As ``empty``, for a function of single elements: the dimensions have the order in memory that they have in ``x``, as in results.c."""
+    places = [d for d in range(x.dim()) if x.stride(d) != 0]
+    order = list(range(x.dim()))
+    for place, d in zip(places, sorted(places, key=lambda d: -x.stride(d))):
+        order[place] = d
+    return empty(x, [x.shape[d] for d in order]).permute([order.index(d) for d in range(x.dim())])
 
 
 def several(value: Numbers, count: int, name: str) -> Tuple[int, ...]:

@@ -63,14 +63,14 @@ INLINE void NAME(put)(NAME(element) * to, int64_t stride, bool whole, int lanes,
 /* Reads numbers of the computation: `lanes` of them, the other lanes are 0. */
 INLINE VECTOR NAME(read)(const NAME(number) * from, bool whole, int lanes) {
     VECTOR x = SPLAT(0);
+    const void *at = from;
     if (whole) {
         memcpy(&x, from, sizeof x);
         return x;
     }
-    for (int i = 0; i < lanes; i++) {
-        x[i] = from[i];
-    }
-    return x;
+    return _Generic(x, vector_f32
+                    : load_part_f32((const float *)at, lanes), vector_f64
+                    : load_part_f64((const double *)at, lanes));
 }
 
 /* Adds sums in f64 to the sums of the lanes. */

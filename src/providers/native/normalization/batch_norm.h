@@ -82,7 +82,7 @@ static inline double bp__batch_norm_rest(const bp__batch_norm_kernels *kernels, 
     return isfinite(lost) ? lost : 0;
 }
 
-/* Whether lanes follow the channels, which are contiguous in all tensors. */
+/* Whether lanes follow the channels, which are several and contiguous in all tensors. */
 bool bp__batch_norm_by_channels(const bp_problem *problem);
 
 bp_status bp__batch_norm_plan(const bp_host *host, const bp_problem *problem, const bp__batch_norm_set *set,

@@ -16,7 +16,8 @@ enum {
     MANY = 1024,  /* positions of a block of one channel */
     LONG = 16384, /* the same without statistics, whose order of additions depends on the blocks */
     MOST_PARTS = 64,
-    SHARES = 4, /* a thread takes units at least so often, so that all end together */
+    SHARES = 4,       /* a thread takes units at least so often, so that all end together */
+    FEW_CHANNELS = 8, /* fewer leave most lanes of a vector without work; of 16-bit types twice as many */
     LAST = BP_MAX_NORM_NDIM - 1
 };
 
@@ -53,7 +54,8 @@ typedef struct call {
 
 bool bp__batch_norm_by_channels(const bp_problem *problem) {
     const bp_batch_norm_problem *p = &problem->of.batch_norm;
-    return p->channels > 1 && p->x_channel == 1 && p->y_channel == 1 && p->g_channel == 1;
+    const int64_t few = problem->dtype < BP_F32 ? 2 * FEW_CHANNELS : FEW_CHANNELS;
+    return p->channels >= few && p->x_channel == 1 && p->y_channel == 1 && p->g_channel == 1;
 }
 
 /* ---- Parameters and numbers ---- */

@@ -3,7 +3,7 @@
 
 #define PARTS 64       /* of all items together, if there are fewer items */
 #define SHORT_ROW 48   /* rows of fewer elements are computed in columns */
-#define TINY_ROW 17    /* rows of fewer floats are lanes, although their elements are neighbours */
+#define TINY_ROW 13    /* rows of fewer floats are lanes, although their elements are neighbours */
 #define FEW_ROWS 16    /* rows of a block of columns */
 #define FOLD 16        /* rows of few columns that are lanes together */
 #define FOLDED 12      /* columns, at most */
@@ -37,7 +37,7 @@ static void choose_rows(bp__reduce_cut *cut, const bp_problem *problem, int64_t 
         return;
     }
     if (bp__reduce_joins(problem)) {
-        const bool tiny = rows < TINY_ROW && columns > 1 && problem->dtype <= BP_F64 && problem->dtype >= BP_F16;
+        const bool tiny = rows < TINY_ROW && cut->columns && problem->dtype <= BP_F64 && problem->dtype >= BP_F16;
         cut->rows = p->x[last] == 1 && !tiny && !(p->kept_ndim > 0 && columns > 1 && p->x[kept] == 0);
         return;
     }
