@@ -398,21 +398,6 @@ void bp__devices_visit(void (*visit)(bp__device *device)) {
     }
 }
 
-const bp_device_info *bp__device_facts(int32_t place) {
-    const bp__device *device = bp__device_at_place(place);
-    if (!device) {
-        return NULL;
-    }
-    const int state = atomic_load_explicit(&device->state, memory_order_acquire);
-    return state == BP_DEVICE_READY || state == BP_DEVICE_RECORDED ? &device->info : NULL;
-}
-
-bp_status bp__device_check(int32_t place) {
-    bp__device *device;
-    BP__TRY(bp__device_named_by_place(place, &device));
-    return bp__device_usable(device);
-}
-
 /* ---- The public list ---- */
 
 static void write_info(const bp__device *device, bp_device_info *info) {
