@@ -73,10 +73,12 @@ static bool is_refused(const bp_problem *problem, const bp_dist_place *place, co
         refuse(verdict, BP_REASON_LAYOUT, "the grid must have all ranks of the communicator");
     } else if (!operation->any_blocks && dist->block[0] != dist->block[1]) {
         refuse(verdict, BP_REASON_LAYOUT, "the blocks must be square; bp_redistribute() changes them");
+    } else if (operation->at_origin && (dist->source[0] != 0 || dist->source[1] != 0)) {
+        refuse(verdict, BP_REASON_LAYOUT, "the source must be 0, 0; bp_redistribute() changes it");
     } else if (!sizes_fit(problem, place)) {
         refuse(verdict, BP_REASON_SIZE, "a rank would have more than 2^31 - 1 elements of a matrix");
-    } else if (operation->refuse && operation->refuse(problem)) {
-        refuse(verdict, BP_REASON_LAYOUT, operation->refuse(problem));
+    } else if (operation->refuse && operation->refuse(problem, place)) {
+        refuse(verdict, BP_REASON_LAYOUT, operation->refuse(problem, place));
     } else {
         return problem->op != BP_OP_GEMM && refuse_linalg(problem, operation, verdict);
     }

@@ -60,7 +60,8 @@ const bp__scalapack_operation bp__scalapack_lu_factor = {
 
 /* ---- lu_solve ---- */
 
-static const char *refuse_right(const bp_problem *problem) {
+static const char *refuse_right(const bp_problem *problem, const bp_dist_place *place) {
+    (void)place;
     return problem->of.linalg.a_on_left ? NULL : "unknowns on the left (X A = B)";
 }
 
@@ -146,4 +147,51 @@ const bp__scalapack_operation bp__scalapack_solve = {
     .work = work_solve,
     .run = run_both,
     .model = bp__scalapack_model_solve,
+};
+
+/* ---- inv ---- */
+
+static void call_inverse(bp__scalapack_call *call, const bp__scalapack_matrix *a, void *work, const int *work_count,
+                         int *integers, const int *integer_count, int *info) {
+    const int n = (int)call->plan->problem.of.linalg.n;
+    BP__SCALAPACK_ROUTINE(call, 1, const int *, BP__SCALAPACK_MATRIX, int *, void *, const int *, int *, const int *,
+                          int *)
+    (&n, BP__SCALAPACK_PASS(*a), (int *)(void *)call->work, work, work_count, integers, integer_count, info);
+}
+
+static bp_status run_inverse(bp__scalapack_call *call, int *info) {
+    const bp_linalg_problem *l = &call->plan->problem.of.linalg;
+    const bool complex = call->plan->problem.dtype == BP_C64 || call->plan->problem.dtype == BP_C128;
+    const bp__scalapack_matrix a = bp__scalapack_operand(call, 1);
+    const int n = (int)l->n, ask = -1;
+    double asked[4] = {0};
+    int work_count, integers_asked[4] = {0};
+    void *work, *integers;
+    bp__scalapack_copy(call, &a, 0);
+    BP__SCALAPACK_ROUTINE(call, 0, const int *, const int *, BP__SCALAPACK_MATRIX, int *, int *)
+    (&n, &n, BP__SCALAPACK_PASS(a), (int *)(void *)call->work, info);
+    if (*info != 0) {
+        return BP_OK;
+    }
+    call_inverse(call, &a, asked, &ask, integers_asked, &ask, info);
+    const int integer_count = integers_asked[0];
+    bp_status status = bp__scalapack_take_asked(call, asked, 0, complex, &work_count, &work);
+    status = status == BP_OK ? bp__scalapack_take(call, (size_t)integer_count * sizeof(int), &integers) : status;
+    if (status == BP_OK) {
+        call_inverse(call, &a, work, &work_count, integers, &integer_count, info);
+    }
+    return status;
+}
+
+const bp__scalapack_operation bp__scalapack_inv = {
+    .op = BP_OP_INV,
+    .algorithm = "getri",
+    .real = {"getrf", "getri"},
+    .inputs = 1,
+    .info = 2,
+    .matrices = 0x3,
+    .whole = 1,
+    .work = pivot_bytes,
+    .run = run_inverse,
+    .model = bp__scalapack_model_inv,
 };

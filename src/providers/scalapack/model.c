@@ -124,3 +124,83 @@ void bp__scalapack_model_solve(const bp_problem *problem, const bp_dist_place *p
     m->operand_bytes = memory_of(problem, place, l->n, l->n) + 2 * memory_of(problem, place, l->n, l->k);
     m->work_bytes = memory_of(problem, place, l->n, l->n);
 }
+
+void bp__scalapack_model_inv(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+    const int64_t n = problem->of.linalg.n;
+    const double size = (double)n, item = item_of(problem), panels = ceil(size / place->dist->block[0]);
+    add_lu(problem, place, m);
+    m->flops += 4 * size * size * size / 3 * complex_factor(problem);
+    add_panels(m, place, 1, 2.5 * item * size * size, 2 * panels, share_of(place, 0, n));
+    add_panels(m, place, 0, item * size * size, 2 * panels, share_of(place, 1, n));
+    m->operand_bytes = 2 * memory_of(problem, place, n, n);
+    m->work_bytes =
+        item * place->dist->block[0] * (double)(bp__scalapack_most(place, 0, n) + bp__scalapack_most(place, 1, n));
+}
+
+/* The sums of all columns or rows go to all ranks, as f64. */
+void bp__scalapack_model_norm(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+    const bp_linalg_problem *l = &problem->of.linalg;
+    const double sums = l->mode == BP_NORM_FRO ? 1 : (double)(fabs(l->order) == 1 ? l->n : l->m);
+    const double others = place->size - 1;
+    m->flops = 2 * (double)l->m * (double)l->n;
+    m->bytes = 2 * 8 * sums * others;
+    m->messages = 2 * others;
+    m->most_bytes = place->size > 1 ? 2 * 8 * sums : 0;
+    m->most_messages = others > 0 ? 2 : 0;
+    m->steps = 2 * ceil(log2(place->size));
+    m->operand_bytes = memory_of(problem, place, l->m, l->n);
+    m->work_bytes = 3 * 8 * sums;
+}
+
+/* What a decomposition column by column moves for each rank more in a row or column of the grid: words for each element
+ * of the matrix, and messages for each of its columns. Fitted to counts. */
+typedef struct traffic {
+    double words, messages;
+} traffic;
+
+static void add_columns(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m, traffic in_rows,
+                        traffic in_columns) {
+    const bp_linalg_problem *l = &problem->of.linalg;
+    const double columns = place->dist->grid[1] - 1, rows = place->dist->grid[0] - 1;
+    const double size = item_of(problem) * (double)l->m * (double)l->n, least = (double)bp__least(l->m, l->n);
+    const double bytes = size * (in_rows.words * columns + in_columns.words * rows);
+    const double messages = least * (in_rows.messages * columns + in_columns.messages * rows);
+    m->bytes += bytes;
+    m->messages += messages;
+    m->most_bytes += bytes / place->size;
+    m->most_messages += messages / place->size;
+    m->steps += messages / place->size * ceil(log2(place->size));
+}
+
+void bp__scalapack_model_qr(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+    const bp_linalg_problem *l = &problem->of.linalg;
+    const double rows = (double)l->m, columns = (double)l->n, least = (double)bp__least(l->m, l->n);
+    const double vectors = l->operand[1].dtype ? 2 : 1;
+    m->flops = vectors * 2 *
+               (rows * columns * least - (rows + columns) * least * least / 2 + least * least * least / 3) *
+               complex_factor(problem);
+    add_columns(problem, place, m, (traffic){0.6 * vectors, 0.06 * vectors}, (traffic){1.05 * vectors, 3.5 * vectors});
+    m->operand_bytes = memory_of(problem, place, l->m, l->n) + memory_of(problem, place, (int64_t)least, l->n) +
+                       (vectors - 1) * memory_of(problem, place, l->m, (int64_t)least);
+    m->work_bytes = memory_of(problem, place, l->m, l->n);
+}
+
+void bp__scalapack_model_eigh(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+    const int64_t n = problem->of.linalg.n;
+    const double size = (double)n;
+    m->flops = 9 * size * size * size * complex_factor(problem);
+    add_columns(problem, place, m, (traffic){4.1, 3.4}, (traffic){6.3, 15});
+    m->operand_bytes = (problem->of.linalg.operand[2].dtype ? 2 : 1) * memory_of(problem, place, n, n);
+    m->work_bytes = 4 * memory_of(problem, place, n, n);
+}
+
+void bp__scalapack_model_svd(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+    const bp_linalg_problem *l = &problem->of.linalg;
+    const double size = (double)l->m * (double)l->n, least = (double)bp__least(l->m, l->n);
+    const bool vectors = l->operand[1].dtype || l->operand[3].dtype;
+    m->flops = (vectors ? 20 : 8.0 / 3) * size * least * complex_factor(problem);
+    add_columns(problem, place, m, vectors ? (traffic){5.6, 13.7} : (traffic){3, 12},
+                vectors ? (traffic){6, 17} : (traffic){3, 12});
+    m->operand_bytes = (vectors ? 3 : 1) * memory_of(problem, place, l->m, l->n);
+    m->work_bytes = (vectors ? 3 : 1) * memory_of(problem, place, l->m, l->n);
+}

@@ -1,9 +1,11 @@
 /* plan.c - makes plans, and runs them: local checks, the agreement of the ranks, then the routine. */
 #include "providers/scalapack/scalapack.h"
 
-static const bp__scalapack_operation *const operations[] = {&bp__scalapack_gemm,           &bp__scalapack_cholesky,
-                                                            &bp__scalapack_cholesky_solve, &bp__scalapack_lu_factor,
-                                                            &bp__scalapack_lu_solve,       &bp__scalapack_solve};
+static const bp__scalapack_operation *const operations[] = {
+    &bp__scalapack_gemm,      &bp__scalapack_cholesky,   &bp__scalapack_cholesky_solve,
+    &bp__scalapack_lu_factor, &bp__scalapack_lu_solve,   &bp__scalapack_solve,
+    &bp__scalapack_inv,       &bp__scalapack_qr,         &bp__scalapack_eigh,
+    &bp__scalapack_svd,       &bp__scalapack_matrix_norm};
 
 const bp__scalapack_operation *bp__scalapack_operation_of(const bp_problem *problem) {
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {
@@ -120,7 +122,7 @@ static bool is_empty(const bp__scalapack_call *call) {
 }
 
 static bp_status run_agreed(bp__scalapack_call *call, int lowest_rank) {
-    if (is_empty(call)) {
+    if (is_empty(call) && !call->plan->operation->takes_empty) {
         return finish(call, 0);
     }
     if (lowest_rank > 0) {
@@ -146,7 +148,7 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
     int flag = status == BP_OK && scans ? has_non_finite(&call) : 0;
     status = call.place->agree(call.place, status, scans ? &flag : NULL);
     status = status == BP_OK ? run_agreed(&call, flag) : status;
-    call.host->release(call.work);
+    bp__scalapack_give(&call);
     return status;
 }
 

@@ -37,7 +37,8 @@ static void find_factors(const bp_gemm_problem *g, factor factors[2]) {
     factors[1] = turned ? a : b;
 }
 
-static const char *refuse_product(const bp_problem *problem) {
+static const char *refuse_product(const bp_problem *problem, const bp_dist_place *place) {
+    (void)place;
     const bp_gemm_problem *g = &problem->of.gemm;
     factor factors[2];
     if (g->batch_ndim > 0 || g->batch != 1) {

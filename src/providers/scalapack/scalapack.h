@@ -75,7 +75,9 @@ typedef struct bp__scalapack_call {
     const bp_scalar *scalars;
     size_t item; /* bytes of an element of the problem's type */
     int context;
-    char *work; /* of `operation->work` bytes */
+    char *work;     /* of `operation->work` bytes */
+    void *extra[4]; /* memory that the routine asked for */
+    int extra_count;
 } bp__scalapack_call;
 
 /* What a call moves between the ranks. */
@@ -93,13 +95,15 @@ struct bp__scalapack_operation {
     const char
         *real[BP__SCALAPACK_ROUTINES]; /* names without the letter of the type: "potrf"; NULL: there is no more */
     const char *other[BP__SCALAPACK_ROUTINES]; /* of complex types, where the names differ */
-    bool any_blocks;                           /* blocks need not be square */
-    int inputs, info;                          /* number of inputs, and of the operand `info`; 0: there is none */
-    uint32_t matrices;                         /* bit i: operand i is a distributed matrix; others are replicated */
-    uint32_t whole;                            /* bit i: all of operand i is read, and must be finite */
-    uint32_t triangle;                         /* bit i: one triangle of it */
+    bool takes_empty;                          /* it runs without elements, too */
+    bool at_origin;    /* block (0, 0) must be at rank (0, 0): the routine gives wrong results otherwise */
+    bool any_blocks;   /* blocks need not be square */
+    int inputs, info;  /* number of inputs, and of the operand `info`; 0: there is none */
+    uint32_t matrices; /* bit i: operand i is a distributed matrix; others are replicated */
+    uint32_t whole;    /* bit i: all of operand i is read, and must be finite */
+    uint32_t triangle; /* bit i: one triangle of it */
     /* Returns why the problem cannot run, or NULL. */
-    const char *(*refuse)(const bp_problem *problem);
+    const char *(*refuse)(const bp_problem *problem, const bp_dist_place *place);
     /* Returns the bytes of memory that a run needs on this rank. NULL: none. */
     size_t (*work)(const bp__scalapack_plan *plan);
     /* Runs on all ranks together. Sets *info to LAPACK's. */
@@ -108,7 +112,8 @@ struct bp__scalapack_operation {
 };
 
 extern const bp__scalapack_operation bp__scalapack_gemm, bp__scalapack_cholesky, bp__scalapack_cholesky_solve,
-    bp__scalapack_lu_factor, bp__scalapack_lu_solve, bp__scalapack_solve;
+    bp__scalapack_lu_factor, bp__scalapack_lu_solve, bp__scalapack_solve, bp__scalapack_inv, bp__scalapack_qr,
+    bp__scalapack_eigh, bp__scalapack_svd, bp__scalapack_matrix_norm;
 
 /* Returns the operation, or NULL. */
 const bp__scalapack_operation *bp__scalapack_operation_of(const bp_problem *problem);
@@ -118,6 +123,17 @@ bp_status bp__scalapack_plan_make(void *instance, const bp_problem *problem, con
                                   const void *found, bp_prepared **prepared);
 
 size_t bp__scalapack_item(const bp_problem *problem); /* bytes of an element of its type */
+
+/* ---- Workspaces (workspace.c): all ranks call these together ---- */
+
+/* Allocates memory until the end of the call. Fails on all ranks if one has none. */
+bp_status bp__scalapack_take(bp__scalapack_call *call, size_t bytes, void **memory);
+/* Allocates the workspace that a routine has asked for, and `more` elements. The number of its elements, complex or
+ * real ones, is the first element of the answer. */
+bp_status bp__scalapack_take_asked(bp__scalapack_call *call, const void *answer, double more, bool complex, int *count,
+                                   void **memory);
+/* Frees all memory of the call. */
+void bp__scalapack_give(bp__scalapack_call *call);
 
 /* ---- Matrices (matrix.c) ---- */
 
@@ -147,6 +163,11 @@ void bp__scalapack_model_cholesky_solve(const bp_problem *problem, const bp_dist
                                         bp__scalapack_model *model);
 void bp__scalapack_model_lu_solve(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
 void bp__scalapack_model_solve(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
+void bp__scalapack_model_inv(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
+void bp__scalapack_model_norm(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
+void bp__scalapack_model_qr(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
+void bp__scalapack_model_eigh(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
+void bp__scalapack_model_svd(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
 void bp__scalapack_model_lu(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
 
 /* ---- Calls of routines ---- */
