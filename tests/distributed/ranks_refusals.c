@@ -57,6 +57,18 @@ static void check_operands(void) {
     ranks_free(&a), ranks_free(&b), ranks_free(&c), ranks_free(&d);
 }
 
+/* Two views of one local part. */
+static void check_shared_part(void) {
+    ranks_matrix a, b;
+    bp_dist_view again;
+    bp_dist like = plain();
+    ranks_make(&a, &like, BP_F64, N, N, ranks_random);
+    ranks_make(&b, &like, BP_F64, N, N, ranks_random);
+    CHECK(bp_dist_view_init(&again, b.memory, b.view.leading, BP_F64, &b.dist) == BP_OK, "view");
+    expect(bp_matmul(&a.view.tensor, &b.view.tensor, &again.tensor), BP_E_OVERLAP, "overlaps", "a shared part");
+    ranks_free(&a), ranks_free(&b);
+}
+
 static void check_blocks(void) {
     ranks_matrix a, b;
     bp_dist wide = plain();
@@ -299,6 +311,7 @@ int main(int count, char **arguments) {
         return lose(arguments[1]);
     }
     check_operands();
+    check_shared_part();
     check_blocks();
     check_distributions();
     check_numerics();

@@ -52,6 +52,26 @@ static bp_status take_operand(bp__scalapack_call *call, int i, const bp_operand 
     return BP_OK;
 }
 
+/* Dispatch compares views, but different views may have one local part. */
+static bool overlap(const bp_dist_view *a, const bp_dist_view *b) {
+    const uintptr_t at_a = (uintptr_t)a->local, at_b = (uintptr_t)b->local;
+    const uintptr_t size_a = (uintptr_t)(a->leading * a->columns) * (a->tensor.dtype.bits / 8u);
+    const uintptr_t size_b = (uintptr_t)(b->leading * b->columns) * (b->tensor.dtype.bits / 8u);
+    return a->rows > 0 && b->rows > 0 && at_a < at_b + size_b && at_b < at_a + size_a;
+}
+
+static bp_status check_overlap(const bp__scalapack_call *call) {
+    for (int i = call->plan->operation->inputs; i < BP__SCALAPACK_OPERANDS; i++) {
+        for (int j = 0; j < i && call->view[i]; j++) {
+            if (call->view[j] && overlap(call->view[i], call->view[j])) {
+                return call->host->fail(BP_E_OVERLAP,
+                                        "the local part of operand %d, which is written, overlaps operand %d", i, j);
+            }
+        }
+    }
+    return BP_OK;
+}
+
 static bp_status prepare(bp__scalapack_call *call, const bp_operand *operands) {
     const bp__scalapack_operation *operation = call->plan->operation;
     for (int i = 0; i < BP__SCALAPACK_OPERANDS; i++) {
@@ -59,6 +79,10 @@ static bp_status prepare(bp__scalapack_call *call, const bp_operand *operands) {
         if (status != BP_OK) {
             return status;
         }
+    }
+    const bp_status apart = check_overlap(call);
+    if (apart != BP_OK) {
+        return apart;
     }
     const size_t size = operation->work ? operation->work(call->plan) : 0;
     call->work = size > 0 ? call->host->allocate(size) : NULL;

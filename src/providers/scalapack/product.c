@@ -97,6 +97,7 @@ const bp__scalapack_operation bp__scalapack_gemm = {
     .op = BP_OP_GEMM,
     .algorithm = "gemm",
     .real = {"gemm"},
+    .inputs = 2,
     .any_blocks = true,
     .refuse = refuse_product,
     .run = run_product,
