@@ -331,7 +331,7 @@ def matmul(a: Matrix, b: Matrix, transpose_a: str = "N", transpose_b: str = "N",
 
 
 def cholesky(a: Matrix, upper: bool = False) -> Matrix:
-    """The Cholesky factor of a Hermitian positive definite matrix, of which one triangle is read."""
+    """The Cholesky factor of a Hermitian positive definite matrix. One triangle of it is read."""
     made: Matrix = _done(_plan_cholesky(a, upper))
     return made
 

@@ -8,8 +8,10 @@
 #include "machine/internal.h"
 #include "settings/internal.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -164,6 +166,29 @@ static void end_handle(bp_comm *comm) {
     }
 }
 
+/* Tells `backplane run` that this rank has communicators, or has closed all of them: a rank that ends before is lost.
+ */
+static void record_rank(const bp_comm *comm, bool closed) {
+    const char *folder = bp__env("BACKPLANE_RANK_RECORDS");
+    char opened[512], ended[512];
+    int world_rank = comm->rank;
+    if (!folder) {
+        return;
+    }
+    comm->mpi->Comm_rank(comm->mpi->world, &world_rank);
+    snprintf(opened, sizeof opened, "%s/%d.open", folder, world_rank);
+    snprintf(ended, sizeof ended, "%s/%d.closed", folder, world_rank);
+    if (closed) {
+        rename(opened, ended);
+        return;
+    }
+    const int file = open(opened, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    if (file >= 0) {
+        close(file);
+    }
+    unlink(ended);
+}
+
 static bp_status open_duplicate(bp_comm **comm, const bp__mpi *mpi, intptr_t of) {
     bp_comm *made = bp__alloc_zero(1, sizeof *made);
     if (!made) {
@@ -177,6 +202,9 @@ static bp_status open_duplicate(bp_comm **comm, const bp__mpi *mpi, intptr_t of)
         end_handle(made);
         bp__free(made);
         return status;
+    }
+    if (!first_comm) {
+        record_rank(made, false);
     }
     made->next = first_comm;
     first_comm = made;
@@ -249,6 +277,9 @@ bp_status bp_comm_close(bp_comm *comm) {
     bp__mpi_lock();
     bp__maps_close(comm);
     take_off_list(comm);
+    if (!first_comm && !comm->lost) {
+        record_rank(comm, true);
+    }
     end_handle(comm);
     if (initialized_here && !first_comm && !stuck) {
         comm->mpi->Finalize();
