@@ -7,6 +7,7 @@
 #include "device/private.h"
 #include "base/uncancelled.h"
 
+#include "dist/internal.h"
 #include "machine/internal.h"
 #include "registry/internal.h"
 #include "settings/internal.h"
@@ -364,6 +365,9 @@ bp_status bp__device_named_by_place(int32_t place, bp__device **device) {
         return bp__fail(none->info.state == BP_DEVICE_FORKED ? BP_E_FORKED : BP_E_DEVICE,
                         "there is no device %s:%d: %s: %s", none->info.runtime, index, state_text(none->info.state),
                         none->info.reason);
+    }
+    if (bp__place_is_map(place)) {
+        return bp__fail(BP_E_DEVICE, "this function takes no distributed operands (distributed.h)");
     }
     const char *name = place > 0 ? type_name(type) : "";
     return *name ? bp__fail(BP_E_DEVICE, "there is no device %s:%d", name, index)

@@ -141,28 +141,36 @@ static void tell_version(bp_comm *comm) {
     bp__copy_text(comm->version, sizeof comm->version, text);
 }
 
+static bp_status make_handle(const bp__mpi *mpi, intptr_t of, intptr_t errors, intptr_t *handle) {
+    intptr_t slot = 0;
+    if (mpi->Comm_dup(of, &slot) != 0) {
+        return bp__fail(BP_E_SYSTEM, "MPI_Comm_dup failed in %s", mpi->path);
+    }
+    *handle = bp__mpi_handle(mpi, &slot);
+    mpi->Comm_set_errhandler(*handle, errors);
+    return BP_OK;
+}
+
 static bp_status duplicate(bp_comm *comm, intptr_t of) {
     const bp__mpi *mpi = comm->mpi;
-    intptr_t slot = 0;
     int world = 0;
     BP__TRY(mpi->Comm_size(mpi->world, &world) == 0
                 ? bp__launcher_check(mpi, world)
                 : bp__fail(BP_E_SYSTEM, "MPI_Comm_size of MPI_COMM_WORLD failed in %s", mpi->path));
-    if (mpi->Comm_dup(of, &slot) != 0) {
-        return bp__fail(BP_E_SYSTEM, "MPI_Comm_dup failed in %s", mpi->path);
-    }
-    comm->handle = bp__mpi_handle(mpi, &slot);
-    mpi->Comm_set_errhandler(comm->handle, mpi->errors_return);
+    BP__TRY(make_handle(mpi, of, mpi->errors_return, &comm->handle));
+    BP__TRY(make_handle(mpi, of, mpi->errors_are_fatal, &comm->engine));
     mpi->Comm_rank(comm->handle, &comm->rank);
     mpi->Comm_size(comm->handle, &comm->size);
     tell_version(comm);
     return bp__comm_measure(comm);
 }
 
-static void end_handle(bp_comm *comm) {
-    intptr_t slot = comm->handle;
-    if (comm->handle && !comm->lost) {
-        comm->mpi->Comm_free(&slot);
+static void end_handles(bp_comm *comm) {
+    intptr_t handles[] = {comm->handle, comm->engine};
+    for (int i = 0; i < BP__COUNT(handles) && !comm->lost; i++) {
+        if (handles[i]) {
+            comm->mpi->Comm_free(&handles[i]);
+        }
     }
 }
 
@@ -199,7 +207,7 @@ static bp_status open_duplicate(bp_comm **comm, const bp__mpi *mpi, intptr_t of)
     made->process = process_number();
     bp_status status = duplicate(made, of);
     if (status != BP_OK) {
-        end_handle(made);
+        end_handles(made);
         bp__free(made);
         return status;
     }
@@ -280,7 +288,7 @@ bp_status bp_comm_close(bp_comm *comm) {
     if (!first_comm && !comm->lost) {
         record_rank(comm, true);
     }
-    end_handle(comm);
+    end_handles(comm);
     if (initialized_here && !first_comm && !stuck) {
         comm->mpi->Finalize();
         initialized_here = false;

@@ -81,7 +81,7 @@ typedef struct bp__mpi {
     const char *path;
     bp__mpi_family family;
     bool handles_are_ints;
-    intptr_t world, real, byte, sum, largest, errors_return;
+    intptr_t world, real, byte, sum, largest, errors_return, errors_are_fatal;
 #define X(name, parameters) int(*name) parameters;
     BP__MPI_FUNCTIONS(X)
 #undef X
@@ -109,7 +109,8 @@ enum { BP__AGREED = 2 + 2 * BP__DIST_PARTS, BP__MESSAGE_BYTES = 512 };
 struct bp_comm {
     struct bp_comm *next;
     const bp__mpi *mpi;
-    intptr_t handle; /* ours: a duplicate */
+    intptr_t handle; /* ours: a duplicate, whose functions return errors */
+    intptr_t engine; /* for ScaLAPACK, which ignores errors: they end the program, not the correctness of a result */
     int rank, size;
     uint64_t serial;
     uint32_t process; /* number of forks when it was opened */

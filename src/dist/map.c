@@ -9,6 +9,7 @@
 #include "tensor/internal.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,7 +24,7 @@ typedef struct map {
 } map;
 
 static map *chunks[(MOST_MAPS + CHUNK) / CHUNK]; /* under the lock of MPI; entries never move */
-static int count;
+static atomic_int count;                         /* read without the lock */
 
 static map *map_at(int32_t place) {
     const int index = place & 0xffff;
@@ -119,7 +120,7 @@ static void fill(map *m, const bp_dist *dist, int index) {
                                .serial = dist->comm->serial,
                                .rank = dist->comm->rank,
                                .size = dist->comm->size,
-                               .communicator = dist->comm->handle,
+                               .communicator = dist->comm->engine,
                                .mpi = dist->comm->mpi->handle,
                                .family = bp__mpi_name(dist->comm->mpi),
                                .latency_ns = dist->comm->latency_ns,
@@ -172,8 +173,9 @@ static bp_status add_map(const bp_dist *dist, int *index) {
     if (!*chunk) {
         return bp__fail_memory(CHUNK * sizeof **chunk, "distributions");
     }
-    fill(&(*chunk)[count % CHUNK], dist, count);
-    *index = count++;
+    *index = count;
+    fill(&(*chunk)[*index % CHUNK], dist, *index);
+    count++; /* after the map is complete */
     return BP_OK;
 }
 

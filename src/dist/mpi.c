@@ -35,9 +35,13 @@ static bool take_open_mpi(bp__mpi *mpi) {
     const struct {
         intptr_t *to;
         const char *name;
-    } all[] = {{&mpi->world, "ompi_mpi_comm_world"}, {&mpi->real, "ompi_mpi_double"},
-               {&mpi->byte, "ompi_mpi_byte"},        {&mpi->sum, "ompi_mpi_op_sum"},
-               {&mpi->largest, "ompi_mpi_op_max"},   {&mpi->errors_return, "ompi_mpi_errors_return"}};
+    } all[] = {{&mpi->world, "ompi_mpi_comm_world"},
+               {&mpi->real, "ompi_mpi_double"},
+               {&mpi->byte, "ompi_mpi_byte"},
+               {&mpi->sum, "ompi_mpi_op_sum"},
+               {&mpi->largest, "ompi_mpi_op_max"},
+               {&mpi->errors_return, "ompi_mpi_errors_return"},
+               {&mpi->errors_are_fatal, "ompi_mpi_errors_are_fatal"}};
     for (int i = 0; i < BP__COUNT(all); i++) {
         *all[i].to = (intptr_t)dlsym(mpi->handle, all[i].name);
         if (!*all[i].to) {
@@ -58,13 +62,13 @@ static void take_constants(bp__mpi *mpi) {
     if (strncmp(name ? name + 1 : mpi->path, "libmpi_abi.so", 13) == 0) {
         mpi->family = BP__MPI_ABI;
         mpi->world = 0x101, mpi->real = 0x214, mpi->byte = 0x247, mpi->sum = 0x21, mpi->largest = 0x23;
-        mpi->errors_return = 0x143;
+        mpi->errors_return = 0x143, mpi->errors_are_fatal = 0x141;
         return;
     }
     mpi->family = BP__MPICH;
     mpi->handles_are_ints = true;
     mpi->world = 0x44000000, mpi->real = 0x4c00080b, mpi->byte = 0x4c00010d, mpi->sum = 0x58000003;
-    mpi->largest = 0x58000001, mpi->errors_return = 0x54000001;
+    mpi->largest = 0x58000001, mpi->errors_return = 0x54000001, mpi->errors_are_fatal = 0x54000000;
 }
 
 static bp_status take_functions(bp__mpi *mpi) {

@@ -57,6 +57,39 @@ static void check_operands(void) {
     ranks_free(&a), ranks_free(&b), ranks_free(&c), ranks_free(&d);
 }
 
+/* Functions that work on no distributed operand say so. */
+static void check_other_functions(void) {
+    ranks_matrix a, b;
+    bp_dist like = plain();
+    char text[256];
+    size_t length;
+    double host[N * N];
+    bp_view view;
+    bp_explanation *explanation = NULL;
+    ranks_make(&a, &like, BP_F64, N, N, ranks_random);
+    ranks_make(&b, &like, BP_F64, N, N, NULL);
+    bp_view_matrix(&view, host, BP_F64, N, N);
+    expect(bp_tensor_format(&a.view.tensor, NULL, text, sizeof text, &length), BP_E_DEVICE, "", "format");
+    expect(bp_copy(&view.tensor, &a.view.tensor, NULL), BP_E_DEVICE, "", "copy to the host");
+    expect(bp_copy(&b.view.tensor, &a.view.tensor, NULL), BP_E_DEVICE, "", "copy");
+    expect(bp_tensor_copy(&b.view.tensor, &a.view.tensor), BP_E_DEVICE, "", "tensor_copy");
+    expect(bp_unary_run(NULL, BP_UNARY_COPY, &a.view.tensor, &b.view.tensor), BP_E_NO_CANDIDATE, "", "unary");
+    expect(bp_einsum("ij->ji", 1, (const DLTensor *const[]){&a.view.tensor}, &b.view.tensor), BP_E_NO_CANDIDATE, "",
+           "einsum");
+    expect(bp_matrix_power(&a.view.tensor, 3, &b.view.tensor), BP_E_DEVICE, "host memory only", "matrix_power");
+    expect(bp_einsum("ij,jk->ik", 2, (const DLTensor *const[]){&a.view.tensor, &a.view.tensor}, &b.view.tensor),
+           BP_E_DEVICE, "distributed", "a product by einsum");
+    CHECK(bp_linalg_explain(&explanation, NULL,
+                            &(bp_linalg_call){.struct_size = sizeof(bp_linalg_call),
+                                              .op = BP_OP_PINV,
+                                              .input = {&a.view.tensor},
+                                              .output = {&b.view.tensor}}) == BP_OK,
+          "explain");
+    CHECK(strstr(bp_explanation_text(explanation), "the operands are distributed") != NULL, "no reason of the host's");
+    bp_explanation_release(explanation);
+    ranks_free(&a), ranks_free(&b);
+}
+
 /* Two views of one local part. */
 static void check_shared_part(void) {
     ranks_matrix a, b;
@@ -311,6 +344,7 @@ int main(int count, char **arguments) {
         return lose(arguments[1]);
     }
     check_operands();
+    check_other_functions();
     check_shared_part();
     check_blocks();
     check_distributions();
