@@ -3,9 +3,9 @@
  * A program of several processes ("ranks") opens a communicator, describes how a matrix is divided (bp_dist), and makes
  * a view of the part that its own process has (bp_dist_view). Views go to the ordinary functions: bp_matmul(),
  * bp_gemm(), bp_cholesky(), bp_cholesky_solve(), bp_lu_factor(), bp_lu_solve(), bp_solve(), bp_inv(), bp_qr(),
- * bp_eigh(), bp_svd(), bp_matrix_norm(). All operands of a call have the same communicator, grid, block and source;
- * nothing is moved from one distribution to another except by bp_redistribute(). Element types are f32, f64, c64 and
- * c128.
+ * bp_lstsq(), bp_eigh(), bp_svd(), bp_matrix_norm(). All operands of a call have the same communicator, grid, block and
+ * source; nothing is moved from one distribution to another except by bp_redistribute(). Element types are f32, f64,
+ * c64 and c128.
  *
  * MPI and ScaLAPACK are found at run time: an MPI that the program has loaded is used, and never a second one. MPI is
  * initialized only if the program asks for it, and finalized only if it was initialized here.

@@ -26,6 +26,7 @@ __all__ = [
     "eigvalsh",
     "explain",
     "inv",
+    "lstsq",
     "lu_factor",
     "lu_solve",
     "matmul",
@@ -38,7 +39,7 @@ __all__ = [
 
 _TYPES = {"float32": 3, "float64": 4, "complex64": 5, "complex128": 6, "int32": 9}
 _TURNS = {"N": 0, "T": 1, "C": 2}
-_QR_REDUCED, _QR_R, _SVD_REDUCED, _NORM_FRO, _NORM_P = 1, 3, 4, 10, 12
+_QR_REDUCED, _QR_R, _SVD_REDUCED, _GELS, _NORM_FRO, _NORM_P = 1, 3, 4, 7, 10, 12
 
 
 class Communicator:
@@ -284,6 +285,12 @@ def _plan_qr(a: Matrix, mode: str = "reduced") -> _Call:
     return _linalg("qr", (a,), (q, r), (q, r), mode=_QR_REDUCED)
 
 
+def _plan_lstsq(a: Matrix, b: Matrix) -> _Call:
+    _matrices(a, b)
+    x = a.distribution.empty((a.shape[1], b.shape[1]), a.dtype)
+    return _linalg("lstsq", (a, b), (x,), x, mode=_GELS)
+
+
 def _plan_eigh(a: Matrix, upper: bool = False) -> _Call:
     _matrices(a)
     values, vectors = np.empty(a.shape[0], _real(a)), a.distribution.empty(a.shape, a.dtype)
@@ -371,6 +378,12 @@ def qr(a: Matrix, mode: str = "reduced") -> Any:
     return _done(_plan_qr(a, mode))
 
 
+def lstsq(a: Matrix, b: Matrix) -> Matrix:
+    """The matrix X that minimises the norm of A X - B, by QR. A has full rank."""
+    made: Matrix = _done(_plan_lstsq(a, b))
+    return made
+
+
 def eigh(a: Matrix, upper: bool = False) -> Tuple[Any, Matrix]:
     """Eigenvalues, which every rank gets, and eigenvectors of a Hermitian matrix."""
     made: Tuple[Any, Matrix] = _done(_plan_eigh(a, upper))
@@ -399,7 +412,7 @@ def norm(a: Matrix, order: Union[str, float] = "fro") -> float:
 
 
 _PLANS = {function: globals()["_plan_" + function.__name__] for function in (
-    matmul, cholesky, cholesky_solve, solve, inv, lu_factor, lu_solve, qr, eigh, eigvalsh, svd, svdvals, norm)}
+    matmul, cholesky, cholesky_solve, solve, inv, lu_factor, lu_solve, qr, lstsq, eigh, eigvalsh, svd, svdvals, norm)}
 
 
 def explain(function: Callable[..., Any], *arguments: Any, **names: Any) -> str:

@@ -180,6 +180,7 @@ static const struct {
                   {"lu_solve", BP_OP_LU_SOLVE},
                   {"solve", BP_OP_SOLVE},
                   {"qr", BP_OP_QR},
+                  {"lstsq", BP_OP_LSTSQ},
                   {"eigh", BP_OP_EIGH},
                   {"svd", BP_OP_SVD},
                   {"norm", BP_OP_MATRIX_NORM}};

@@ -201,6 +201,39 @@ static void check_qr(const trial *t) {
     ranks_free(&a), ranks_free(&q), ranks_free(&r), ranks_free(&alone);
 }
 
+/* The residual of a least-squares solution is orthogonal to A; with fewer rows than columns it is 0. */
+static void check_lstsq(const trial *t) {
+    ranks_matrix a, b, x;
+    bp_view va, vb, vx, vz;
+    const int64_t k = 2;
+    ranks_make(&a, &t->like, t->dtype, t->m, t->n, ranks_diagonal_heavy);
+    ranks_make(&b, &t->like, t->dtype, t->m, k, ranks_random_b);
+    ranks_make(&x, &t->like, t->dtype, t->n, k, NULL);
+    const bool done =
+        CHECK(bp_lstsq(&a.view.tensor, &b.view.tensor, NULL, BP_LSTSQ_GELS, &x.view.tensor, NULL, NULL, NULL) == BP_OK,
+              "%s lstsq", t->name);
+    ranks_matrix product;
+    ranks_make(&product, &t->like, t->dtype, t->n, k, NULL);
+    memset(product.memory, 0, (size_t)(product.view.leading * product.view.columns) * bp_dtype_size(t->dtype));
+    void *all[] = {ranks_gather(&a, &va), ranks_gather(&b, &vb), ranks_gather(&x, &vx), ranks_gather(&product, &vz)};
+    if (done && ranks_rank == 0) {
+        const double scale = norm_of(&va.tensor, BP_NORM_FRO, 0);
+        const double whole = scale * norm_of(&vx.tensor, BP_NORM_FRO, 0) + norm_of(&vb.tensor, BP_NORM_FRO, 0);
+        const bp_scalar one = {1, 0}, minus = {-1, 0};
+        if (t->m <= t->n) {
+            check_residual(t, BP_AS_IS, &va.tensor, &vx.tensor, &vb.tensor, whole, "A X - B");
+        } else {
+            CHECK(bp_gemm(BP_AS_IS, BP_AS_IS, &minus, &va.tensor, &vx.tensor, &one, &vb.tensor) == BP_OK, "residual");
+            check_residual(t, BP_CONJUGATE_TRANSPOSE, &va.tensor, &vb.tensor, &vz.tensor, scale * whole,
+                           "A^H (A X - B)");
+        }
+    }
+    for (int i = 0; i < 4; i++) {
+        free(all[i]);
+    }
+    ranks_free(&a), ranks_free(&b), ranks_free(&x), ranks_free(&product);
+}
+
 static void check_inverse(const trial *t) {
     ranks_matrix a, x;
     bp_view va, vx;
@@ -280,6 +313,7 @@ static void check_trial(trial *t) {
     check_norms(t, with_nan);
     check_qr(t);
     check_inverse(t);
+    check_lstsq(t);
     if (t->like.source[0] != 0 || t->like.source[1] != 0) {
         check_origin(t);
         return;

@@ -42,6 +42,7 @@ def check(of, dtype):
     close(dist.matmul(a, dist.solve(a, b)), sides, dtype)
     close(dist.matmul(a, dist.inv(a)), unit, dtype)
     close(dist.matmul(a, dist.lu_solve(*dist.lu_factor(a), b)), sides, dtype)
+    close(dist.lstsq(b, a), np.linalg.lstsq(sides, whole, rcond=None)[0], dtype)
     q, r = dist.qr(a)
     close(dist.matmul(q, r), whole, dtype)
     close(dist.matmul(q, dist.qr(a, "r")), whole, dtype)

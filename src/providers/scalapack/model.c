@@ -204,3 +204,15 @@ void bp__scalapack_model_svd(const bp_problem *problem, const bp_dist_place *pla
     m->operand_bytes = (vectors ? 3 : 1) * memory_of(problem, place, l->m, l->n);
     m->work_bytes = (vectors ? 3 : 1) * memory_of(problem, place, l->m, l->n);
 }
+
+void bp__scalapack_model_lstsq(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+    const bp_linalg_problem *l = &problem->of.linalg;
+    const double rows = (double)l->m, columns = (double)l->n, least = (double)bp__least(l->m, l->n);
+    m->flops = (2 * (rows * columns * least - (rows + columns) * least * least / 2 + least * least * least / 3) +
+                4 * rows * columns * (double)l->k) *
+               complex_factor(problem);
+    add_columns(problem, place, m, (traffic){1, 0.1}, (traffic){1.5, 4});
+    m->operand_bytes = memory_of(problem, place, l->m, l->n) + memory_of(problem, place, l->m, l->k) +
+                       memory_of(problem, place, l->n, l->k);
+    m->work_bytes = memory_of(problem, place, l->m, l->n) + memory_of(problem, place, bp__most(l->m, l->n), l->k);
+}

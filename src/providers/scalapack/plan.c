@@ -2,10 +2,10 @@
 #include "providers/scalapack/scalapack.h"
 
 static const bp__scalapack_operation *const operations[] = {
-    &bp__scalapack_gemm,      &bp__scalapack_cholesky,   &bp__scalapack_cholesky_solve,
-    &bp__scalapack_lu_factor, &bp__scalapack_lu_solve,   &bp__scalapack_solve,
-    &bp__scalapack_inv,       &bp__scalapack_qr,         &bp__scalapack_eigh,
-    &bp__scalapack_svd,       &bp__scalapack_matrix_norm};
+    &bp__scalapack_gemm,      &bp__scalapack_cholesky,    &bp__scalapack_cholesky_solve,
+    &bp__scalapack_lu_factor, &bp__scalapack_lu_solve,    &bp__scalapack_solve,
+    &bp__scalapack_inv,       &bp__scalapack_qr,          &bp__scalapack_eigh,
+    &bp__scalapack_svd,       &bp__scalapack_matrix_norm, &bp__scalapack_lstsq};
 
 const bp__scalapack_operation *bp__scalapack_operation_of(const bp_problem *problem) {
     for (size_t i = 0; i < sizeof operations / sizeof *operations; i++) {

@@ -1,4 +1,4 @@
-/* qr.c - computes qr. */
+/* qr.c - computes qr, and lstsq by it. */
 #include "providers/scalapack/scalapack.h"
 
 static bool is_complex(const bp__scalapack_call *call) {
@@ -101,4 +101,67 @@ const bp__scalapack_operation bp__scalapack_qr = {
     .work = work_qr,
     .run = run_qr,
     .model = bp__scalapack_model_qr,
+};
+
+/* ---- lstsq ---- */
+
+static const char *refuse_lstsq(const bp_problem *problem, const bp_dist_place *place) {
+    const bp_linalg_problem *l = &problem->of.linalg;
+    (void)place;
+    if (l->mode != BP_LSTSQ_GELS) {
+        return "other drivers than gels, which assumes full rank";
+    }
+    return l->operand[3].dtype || l->operand[4].dtype || l->operand[5].dtype ? "residuals, rank and singular values"
+                                                                             : NULL;
+}
+
+/* The factored matrix, and the right-hand sides, which have as many rows as the larger side. */
+static size_t work_lstsq(const bp__scalapack_plan *plan) {
+    const bp_linalg_problem *l = &plan->problem.of.linalg;
+    const int64_t rows = bp__scalapack_own(plan->place, 0, bp__most(l->m, l->n));
+    return matrix_bytes(plan) +
+           (size_t)(rows * bp__scalapack_own(plan->place, 1, l->k)) * bp__scalapack_item(&plan->problem);
+}
+
+static void call_lstsq(bp__scalapack_call *call, const bp__scalapack_matrix *a, const bp__scalapack_matrix *b,
+                       void *work, const int *count, int *info) {
+    const bp_linalg_problem *l = &call->plan->problem.of.linalg;
+    const int m = (int)l->m, n = (int)l->n, k = (int)l->k;
+    BP__SCALAPACK_ROUTINE(call, 0, const char *, const int *, const int *, const int *, BP__SCALAPACK_MATRIX,
+                          BP__SCALAPACK_MATRIX, void *, const int *, int *, size_t)
+    ("N", &m, &n, &k, BP__SCALAPACK_PASS(*a), BP__SCALAPACK_PASS(*b), work, count, info, 1);
+}
+
+static bp_status run_lstsq(bp__scalapack_call *call, int *info) {
+    const bp_linalg_problem *l = &call->plan->problem.of.linalg;
+    const bp__scalapack_matrix a = bp__scalapack_in(call, call->work, l->m, l->n);
+    const bp__scalapack_matrix sides =
+        bp__scalapack_in(call, call->work + matrix_bytes(call->plan), bp__most(l->m, l->n), l->k);
+    const bp__scalapack_matrix x = bp__scalapack_operand(call, 2);
+    double asked[4] = {0};
+    const int ask = -1;
+    int count;
+    void *work;
+    bp__scalapack_copy(call, &a, 0);
+    bp__scalapack_copy(call, &sides, 1);
+    call_lstsq(call, &a, &sides, asked, &ask, info);
+    const bp_status status = bp__scalapack_take_asked(call, asked, 0, is_complex(call), &count, &work);
+    if (status == BP_OK) {
+        call_lstsq(call, &a, &sides, work, &count, info);
+        copy_part(call, &x, &sides);
+    }
+    return status;
+}
+
+const bp__scalapack_operation bp__scalapack_lstsq = {
+    .op = BP_OP_LSTSQ,
+    .algorithm = "gels",
+    .real = {"gels"},
+    .inputs = 2,
+    .matrices = 0x7,
+    .whole = 1 | 2,
+    .refuse = refuse_lstsq,
+    .work = work_lstsq,
+    .run = run_lstsq,
+    .model = bp__scalapack_model_lstsq,
 };

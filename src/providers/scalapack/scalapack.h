@@ -113,7 +113,7 @@ struct bp__scalapack_operation {
 
 extern const bp__scalapack_operation bp__scalapack_gemm, bp__scalapack_cholesky, bp__scalapack_cholesky_solve,
     bp__scalapack_lu_factor, bp__scalapack_lu_solve, bp__scalapack_solve, bp__scalapack_inv, bp__scalapack_qr,
-    bp__scalapack_eigh, bp__scalapack_svd, bp__scalapack_matrix_norm;
+    bp__scalapack_eigh, bp__scalapack_svd, bp__scalapack_matrix_norm, bp__scalapack_lstsq;
 
 /* Returns the operation, or NULL. */
 const bp__scalapack_operation *bp__scalapack_operation_of(const bp_problem *problem);
@@ -165,6 +165,7 @@ void bp__scalapack_model_lu_solve(const bp_problem *problem, const bp_dist_place
 void bp__scalapack_model_solve(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
 void bp__scalapack_model_inv(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
 void bp__scalapack_model_norm(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
+void bp__scalapack_model_lstsq(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
 void bp__scalapack_model_qr(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
 void bp__scalapack_model_eigh(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
 void bp__scalapack_model_svd(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
