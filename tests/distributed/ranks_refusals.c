@@ -1,12 +1,13 @@
 /* ranks_refusals.c - checks that calls which cannot be right fail with the same status on all ranks, and end no
  * process.
  *
- * Usage: ranks_refusals [skip | kill | exit | alone]. With a word, the last rank skips a call, is killed, exits with
- * 0, or MPI is not initialized. */
+ * Usage: ranks_refusals [skip | kill | during | exit | alone]. With a word, the last rank skips a call, is killed
+ * between calls or during one, exits with 0, or MPI is not initialized. */
 #include "distributed/ranks.h"
 
 #include <dlfcn.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -304,6 +305,31 @@ static void check_fork(void) {
 
 /* ---- Ranks that are lost ---- */
 
+static void *kill_soon(void *unused) {
+    usleep(200000);
+    raise(SIGKILL);
+    return unused;
+}
+
+/* The last rank is killed while the routine runs: the launcher ends the others. */
+static int lose_during(void) {
+    enum { LARGE = 400, RUNS = 100000 };
+    ranks_matrix a, b;
+    bp_dist like = plain();
+    pthread_t killer;
+    ranks_make(&a, &like, BP_F64, LARGE, LARGE, ranks_random);
+    ranks_make(&b, &like, BP_F64, LARGE, LARGE, NULL);
+    bp_set("dist.timeout", "20");
+    if (is_last()) {
+        CHECK(pthread_create(&killer, NULL, kill_soon, NULL) == 0, "a thread");
+    }
+    bp_status status = BP_OK;
+    for (int i = 0; i < RUNS && status == BP_OK; i++) {
+        status = bp_matmul(&a.view.tensor, &a.view.tensor, &b.view.tensor);
+    }
+    return 3;
+}
+
 static int lose(const char *how) {
     ranks_matrix a, b;
     bp_dist like = plain();
@@ -340,6 +366,9 @@ int main(int count, char **arguments) {
         return without_mpi();
     }
     ranks_open();
+    if (count > 1 && strcmp(arguments[1], "during") == 0) {
+        return lose_during();
+    }
     if (count > 1) {
         return lose(arguments[1]);
     }
