@@ -68,8 +68,18 @@ bp_status bp__comm_check_process(const bp_comm *comm) {
                : bp__fail(BP_E_FORKED, "a child of fork cannot use the communicators of its parent");
 }
 
+/* Other functions of MPI would end the process then. */
+static bool is_finalized(const bp__mpi *mpi) {
+    int over = 0;
+    mpi->Finalized(&over);
+    return over;
+}
+
 bp_status bp__comm_usable(const bp_comm *comm) {
     BP__TRY(bp__comm_check_process(comm));
+    if (is_finalized(comm->mpi)) {
+        return bp__fail(BP_E_UNSUPPORTED, "MPI was finalized, and cannot be used again in this process");
+    }
     if (comm->lost) {
         return bp__fail(BP_E_TIMEOUT,
                         "this communicator cannot be used any more, because a rank did not take part in an "
@@ -79,10 +89,9 @@ bp_status bp__comm_usable(const bp_comm *comm) {
 }
 
 static bp_status check_state(const bp__mpi *mpi, bool initialize) {
-    int on = 0, over = 0;
+    int on = 0;
     mpi->Initialized(&on);
-    mpi->Finalized(&over);
-    if (over) {
+    if (is_finalized(mpi)) {
         return bp__fail(BP_E_UNSUPPORTED, "MPI was finalized, and cannot be used again in this process");
     }
     if (!on && !initialize) {
@@ -167,7 +176,7 @@ static bp_status duplicate(bp_comm *comm, intptr_t of) {
 
 static void end_handles(bp_comm *comm) {
     intptr_t handles[] = {comm->handle, comm->engine};
-    for (int i = 0; i < BP__COUNT(handles) && !comm->lost; i++) {
+    for (int i = 0; i < BP__COUNT(handles) && !comm->lost && !is_finalized(comm->mpi); i++) {
         if (handles[i]) {
             comm->mpi->Comm_free(&handles[i]);
         }
@@ -183,7 +192,9 @@ static void record_rank(const bp_comm *comm, bool closed) {
     if (!folder) {
         return;
     }
-    comm->mpi->Comm_rank(comm->mpi->world, &world_rank);
+    if (!is_finalized(comm->mpi)) {
+        comm->mpi->Comm_rank(comm->mpi->world, &world_rank);
+    }
     snprintf(opened, sizeof opened, "%s/%d.open", folder, world_rank);
     snprintf(ended, sizeof ended, "%s/%d.closed", folder, world_rank);
     if (closed) {
@@ -289,7 +300,7 @@ bp_status bp_comm_close(bp_comm *comm) {
         record_rank(comm, true);
     }
     end_handles(comm);
-    if (initialized_here && !first_comm && !stuck) {
+    if (initialized_here && !first_comm && !stuck && !is_finalized(comm->mpi)) {
         comm->mpi->Finalize();
         initialized_here = false;
     }

@@ -42,6 +42,8 @@ foreach(mpi openmpi mpich)
     add_ranks_test(${mpi}_kill_during ${mpi} 2 --fails ${ranks_programs}/ranks_refusals during)
 endforeach()
 add_ranks_test(openmpi_exit openmpi 2 --fails ${ranks_programs}/ranks_refusals exit)
+add_ranks_test(openmpi_finalize openmpi 2 --says " 0 failed" ${ranks_programs}/ranks_refusals finalize)
+add_ranks_test(mpich_finalize mpich 2 --says " 0 failed" ${ranks_programs}/ranks_refusals finalize)
 add_ranks_test(no_mpi none 1 --says "BP_COMM_INIT" ${ranks_programs}/ranks_refusals alone)
 # An MPI under the launcher of another one: each process would compute everything.
 add_ranks_test(wrong_launcher mpich 2 --fails --says "the launcher belongs to another MPI" --preload libmpi.so.40

@@ -1,8 +1,8 @@
 /* ranks_refusals.c - checks that calls which cannot be right fail with the same status on all ranks, and end no
  * process.
  *
- * Usage: ranks_refusals [skip | kill | during | exit | alone]. With a word, the last rank skips a call, is killed
- * between calls or during one, exits with 0, or MPI is not initialized. */
+ * Usage: ranks_refusals [skip | kill | during | exit | alone | finalize]. With a word, the last rank skips a call, is
+ * killed between calls or during one, exits with 0, or MPI is not initialized. */
 #include "distributed/ranks.h"
 
 #include <dlfcn.h>
@@ -137,6 +137,19 @@ static void check_distributions(void) {
     expect(bp_dist_view_replicated(&view, &one, BP_F64, 2, 1, &d), BP_E_ARGUMENT, "ndim", "a replicated matrix");
     wrong = d, wrong.struct_size = 3;
     expect(bp_dist_complete(&wrong), BP_E_ARGUMENT, "struct_size", "no struct_size");
+}
+
+/* Routines count the elements of a rank in 32 bits. Explanations need no memory. */
+static void check_limits(void) {
+    const bp_dist large = {
+        .struct_size = sizeof large, .comm = ranks_comm, .block = {64, 64}, .shape = {200000, 200000}};
+    bp_dist_view view, other;
+    bp_explanation *explanation = NULL;
+    CHECK(bp_dist_view_init(&view, NULL, 0, BP_F64, &large) == BP_OK, "a view without memory");
+    CHECK(bp_dist_view_init(&other, NULL, 0, BP_F64, &large) == BP_OK, "a view without memory");
+    CHECK(bp_matmul_explain(&explanation, NULL, &view.tensor, &view.tensor, &other.tensor) == BP_OK, "explain");
+    CHECK(strstr(bp_explanation_text(explanation), "more than 2^31 - 1 elements") != NULL, "no limit");
+    bp_explanation_release(explanation);
 }
 
 /* ---- Numerics ---- */
@@ -274,18 +287,22 @@ static void check_communicators(void) {
     expect(bp_comm_from_mpi(&named_one, NULL, size, NULL), BP_E_ARGUMENT, "handle", "no handle");
     expect(bp_comm_open(&named_one, 64), BP_E_ARGUMENT, "flags", "unknown flags");
     expect(bp_reset(), BP_E_BUSY, "communicator", "reset with communicators");
-    ranks_matrix a;
+    ranks_matrix a, result;
+    bp_plan *plan = NULL;
     bp_dist like = plain();
     like.comm = comm;
     ranks_make(&a, &like, BP_F64, N, N, NULL);
+    ranks_make(&result, &like, BP_F64, N, N, NULL);
+    CHECK(bp_matmul_plan(&plan, NULL, &a.view.tensor, &a.view.tensor, &result.view.tensor) == BP_OK, "plan");
     CHECK(bp_comm_close(comm) == BP_OK, "close");
+    const bp_operand operands[] = {{&a.view, 0}, {&a.view, 0}, {&result.view, 0}};
+    expect(bp_execute(plan, operands, NULL), BP_E_DEVICE, "closed", "a plan of a closed communicator");
+    bp_plan_release(plan);
     expect(bp_matmul(&a.view.tensor, &a.view.tensor, &a.view.tensor), BP_E_OVERLAP, "", "overlap is found first");
-    ranks_matrix b, c;
+    ranks_matrix b;
     ranks_make(&b, &(bp_dist){.struct_size = sizeof(bp_dist), .comm = ranks_comm}, BP_F64, N, N, NULL);
-    c = a;
     expect(bp_redistribute(&a.view.tensor, &b.view.tensor), BP_E_DEVICE, "closed", "a closed communicator");
-    (void)c;
-    ranks_free(&a), ranks_free(&b);
+    ranks_free(&a), ranks_free(&b), ranks_free(&result);
 }
 
 static void check_fork(void) {
@@ -354,6 +371,24 @@ static int lose(const char *how) {
     return 3; /* the launcher may take a while to see it */
 }
 
+/* A program that finalizes MPI itself. */
+static int after_finalize(void) {
+    bp_comm_info info = {.struct_size = sizeof info};
+    ranks_matrix a, b;
+    bp_dist like = plain();
+    ranks_make(&a, &like, BP_F64, N, N, ranks_random);
+    ranks_make(&b, &like, BP_F64, N, N, NULL);
+    CHECK(bp_comm_describe(ranks_comm, &info) == BP_OK, "describe");
+    void *mpi = dlopen(info.library, RTLD_NOW | RTLD_NOLOAD), *symbol = mpi ? dlsym(mpi, "MPI_Finalize") : NULL;
+    int (*finalize)(void);
+    memcpy(&finalize, &symbol, sizeof finalize);
+    finalize();
+    expect(bp_matmul(&a.view.tensor, &a.view.tensor, &b.view.tensor), BP_E_UNSUPPORTED, "finalized",
+           "after MPI_Finalize");
+    ranks_free(&a), ranks_free(&b);
+    return ranks_end();
+}
+
 static int without_mpi(void) {
     bp_comm *comm = NULL;
     const bp_status status = bp_comm_open(&comm, 0);
@@ -366,6 +401,9 @@ int main(int count, char **arguments) {
         return without_mpi();
     }
     ranks_open();
+    if (count > 1 && strcmp(arguments[1], "finalize") == 0) {
+        return after_finalize();
+    }
     if (count > 1 && strcmp(arguments[1], "during") == 0) {
         return lose_during();
     }
@@ -377,6 +415,7 @@ int main(int count, char **arguments) {
     check_shared_part();
     check_blocks();
     check_distributions();
+    check_limits();
     check_numerics();
     check_differences();
     check_plans();
