@@ -85,7 +85,7 @@ static bp_status prepare(bp__scalapack_call *call, const bp_operand *operands) {
         return apart;
     }
     const size_t size = operation->work ? operation->work(call->plan) : 0;
-    call->work = size > 0 ? call->host->allocate(size) : NULL;
+    call->work = size > 0 ? bp__scalapack_allocate(call->host, size) : NULL;
     return size > 0 && !call->work ? call->host->fail(BP_E_NO_MEMORY, "%s: no memory for %zu bytes of workspace",
                                                       operation->algorithm, size)
                                    : BP_OK;

@@ -126,6 +126,8 @@ size_t bp__scalapack_item(const bp_problem *problem); /* bytes of an element of 
 
 /* ---- Workspaces (workspace.c): all ranks call these together ---- */
 
+/* Allocates memory with a margin on both sides; NULL if there is none. bp__scalapack_give() frees it. */
+void *bp__scalapack_allocate(const bp_host *host, size_t bytes);
 /* Allocates memory until the end of the call. Fails on all ranks if one has none. */
 bp_status bp__scalapack_take(bp__scalapack_call *call, size_t bytes, void **memory);
 /* Allocates the workspace that a routine has asked for, and `more` elements. The number of its elements, complex or

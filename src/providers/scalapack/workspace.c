@@ -3,9 +3,23 @@
 
 #include <limits.h>
 
+/* Kernels of some BLAS libraries read up to a page next to their operands: it must be there. */
+enum { MARGIN = 4096 };
+
+void *bp__scalapack_allocate(const bp_host *host, size_t bytes) {
+    char *block = host->allocate(bytes + 2 * MARGIN);
+    return block ? block + MARGIN : NULL;
+}
+
+static void release_block(const bp_host *host, void *block) {
+    if (block) {
+        host->release((char *)block - MARGIN);
+    }
+}
+
 bp_status bp__scalapack_take(bp__scalapack_call *call, size_t bytes, void **memory) {
     const bp_host *host = call->host;
-    void *block = host->allocate(bytes > 0 ? bytes : 1);
+    void *block = bp__scalapack_allocate(host, bytes);
     double without = block == NULL;
     call->extra[call->extra_count++] = block;
     *memory = block;
@@ -17,9 +31,9 @@ bp_status bp__scalapack_take(bp__scalapack_call *call, size_t bytes, void **memo
 
 void bp__scalapack_give(bp__scalapack_call *call) {
     while (call->extra_count > 0) {
-        call->host->release(call->extra[--call->extra_count]);
+        release_block(call->host, call->extra[--call->extra_count]);
     }
-    call->host->release(call->work);
+    release_block(call->host, call->work);
 }
 
 /* Routines return the number in the first element of the workspace, which in single precision may be rounded down. */
