@@ -19,11 +19,16 @@ run: bootstrap ## install requirements, build, list the libraries, multiply the 
 	@cmake --build build -j $(JOBS) --target runtime demo
 	@tools/run.sh
 
+# MPI and ScaLAPACK, without which their tests are skipped.
+MPI_PACKAGES = mpirun.openmpi:openmpi-bin mpiexec.mpich:mpich :libscalapack-openmpi2.2 :libscalapack-mpich2.2
+
 test: bootstrap ## install requirements, build, and run all tests; takes about 20 minutes on two cores
+	@tools/need.sh test $(MPI_PACKAGES) || true
 	@$(MAKE) --no-print-directory build
 	@tools/test.sh build
 
 test-all: bootstrap ## as test, without leaving anything out: every case, and kernels of OpenCL as users get them
+	@tools/need.sh test-all $(MPI_PACKAGES) || true
 	@$(MAKE) --no-print-directory build
 	@cmake --build build -j $(JOBS) --target long_tests
 	@TESTED_ALL=1 tools/test.sh build

@@ -5,6 +5,7 @@
  *   tensor.h    create, copy and print DLPack tensors and views
  *   device.h    devices, memory on them, queues, events
  *   settings.h  settings, their layers, scopes and options
+ *   distributed.h communicators of MPI, and matrices that are spread over their ranks
  *   machine.h   properties of the processor and of this process
  *   library.h   the math libraries found on this machine
  *   backends.h  the backends of torch.backends: built, present, available, enabled, and why not
@@ -44,6 +45,7 @@
 #include "backplane/interrupt.h"
 #include "backplane/tensor.h"
 #include "backplane/device.h"
+#include "backplane/distributed.h"
 #include "backplane/settings.h"
 #include "backplane/machine.h"
 #include "backplane/library.h"

@@ -12,7 +12,7 @@ INCLUDE = ROOT / "include"
 FAMILIES = [
     ("Operations", ["matmul", "linalg", "fft", "einsum", "conv", "pool", "norm", "attention", "rnn", "elementwise", "reduce", "cumsum", "pad", "graph", "graph_backend"]),
     ("Plans, explanations, settings", ["dispatch", "settings", "status", "interrupt", "verbose"]),
-    ("Tensors", ["tensor", "dlpack"]),
+    ("Tensors", ["tensor", "dlpack", "distributed"]),
     ("The machine and its libraries", ["machine", "library", "backends", "version"]),
     ("Providers", ["provider", "network"]),
 ]

@@ -26,7 +26,7 @@ ARCHITECTURES = ("x86_64", "aarch64")
 SHARED_OBJECT = 3  # the type of an ELF file: a library, or a program for any address
 # What a wheel has next to the modules of Python; the drop-in objects are for x86-64.
 BINARIES = {"_core.abi3.so", "libbackplane.so.0", "backplane-probe", "bin/backplane"} | {
-    f"backplane-providers/{name}.so" for name in ("blas", "cuda", "fftw", "opencl")}
+    f"backplane-providers/{name}.so" for name in ("blas", "cuda", "fftw", "opencl", "scalapack")}
 LAUNCH = {f"backplane-launch/{name}.so" for name in ("libbackplane-hooks", "libbackplane-preload", "backplane-audit")}
 PAGES = {"man/man1/backplane.1", "bash-completion/completions/backplane", "zsh/site-functions/_backplane", "fish/vendor_completions.d/backplane.fish"}
 # A minute of the tests: each kind of operation, settings, the package, and the command.

@@ -91,6 +91,8 @@ class Root(Settings):
     @property
     def xnnpack(self) -> Xnnpack: ...
     @property
+    def dist(self) -> Dist: ...
+    @property
     def graph(self) -> Graph: ...
     @property
     def quantized(self) -> Quantized: ...
@@ -289,6 +291,9 @@ class Xnnpack(Settings):
     @property
     def enabled(self) -> bool: ...
 
+class Dist(Settings):
+    timeout: int
+
 class Graph(Settings):
     backend: str
     block_bytes: int
@@ -465,6 +470,7 @@ Named = TypedDict(
         "mha.fastpath": bool,
         "miopen.immediate": bool,
         "nnpack.enabled": bool,
+        "dist.timeout": int,
         "graph.backend": str,
         "graph.block_bytes": int,
         "graph.layout": Literal["auto", "row_major", "channels_last"],
@@ -605,6 +611,7 @@ class Keywords(TypedDict, total=False):
     mha__fastpath: bool
     miopen__immediate: bool
     nnpack__enabled: bool
+    dist__timeout: int
     graph__backend: str
     graph__block_bytes: int
     graph__layout: Literal["auto", "row_major", "channels_last"]

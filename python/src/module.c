@@ -1,5 +1,6 @@
 /* module.c - defines the module backplane._core: functions, state, start and end. */
 #include "core.h"
+#include "distributed.h"
 #include "record.h"
 
 #include <string.h>
@@ -145,6 +146,16 @@ static PyMethodDef functions[] = {
     {"machine", core_machine, METH_NOARGS, "Returns properties of the processor as a dict."},
     {"backend_status", core_backend_status, METH_O, "Returns one backend as a dict."},
     {"backends", core_backends, METH_NOARGS, "Returns all backends as dicts."},
+    {"comm_open", core_comm_open, METH_O,
+     "Opens a communicator of all ranks; initializes MPI if the argument is true."},
+    {"comm_from_mpi", core_comm_from_mpi, METH_VARARGS,
+     "Opens a communicator: address and size of the handle, library."},
+    {"comm_close", core_comm_close, METH_O, "Closes a communicator."},
+    {"comm_describe", core_comm_describe, METH_O, "Returns a communicator's properties as a dict."},
+    {"dist_complete", core_dist_complete, METH_VARARGS, "Returns grid, block, local shape and position of a rank."},
+    {"dist_gemm", core_dist_gemm, METH_VARARGS, "Runs or explains a product of distributed matrices."},
+    {"dist_linalg", core_dist_linalg, METH_VARARGS, "Runs or explains linear algebra of distributed matrices."},
+    {"dist_redistribute", core_dist_redistribute, METH_O, "Copies a distributed matrix to another distribution."},
     {"record_start", core_record_start, METH_O, "Starts a record of at most so many calls."},
     {"record_stop", core_record_stop, METH_O, "Stops a record."},
     {"record_plans", core_record_plans, METH_O, "Returns a record's rows as dicts."},

@@ -7,6 +7,7 @@
 #include "device/private.h"
 #include "base/uncancelled.h"
 
+#include "dist/internal.h"
 #include "machine/internal.h"
 #include "registry/internal.h"
 #include "settings/internal.h"
@@ -365,6 +366,9 @@ bp_status bp__device_named_by_place(int32_t place, bp__device **device) {
                         "there is no device %s:%d: %s: %s", none->info.runtime, index, state_text(none->info.state),
                         none->info.reason);
     }
+    if (bp__place_is_map(place)) {
+        return bp__fail(BP_E_DEVICE, "this function takes no distributed operands (distributed.h)");
+    }
     const char *name = place > 0 ? type_name(type) : "";
     return *name ? bp__fail(BP_E_DEVICE, "there is no device %s:%d", name, index)
                  : bp__fail(BP_E_DEVICE, "there is no device of DLPack's type %d with index %d", type, index);
@@ -396,21 +400,6 @@ void bp__devices_visit(void (*visit)(bp__device *device)) {
     for (int i = 0; all && i < all->count; i++) {
         visit(all->devices[i]);
     }
-}
-
-const bp_device_info *bp__device_facts(int32_t place) {
-    const bp__device *device = bp__device_at_place(place);
-    if (!device) {
-        return NULL;
-    }
-    const int state = atomic_load_explicit(&device->state, memory_order_acquire);
-    return state == BP_DEVICE_READY || state == BP_DEVICE_RECORDED ? &device->info : NULL;
-}
-
-bp_status bp__device_check(int32_t place) {
-    bp__device *device;
-    BP__TRY(bp__device_named_by_place(place, &device));
-    return bp__device_usable(device);
 }
 
 /* ---- The public list ---- */

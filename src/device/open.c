@@ -1,6 +1,7 @@
 /* open.c - opens runtimes and devices when they are first used, and marks lost devices. */
 #include "device/private.h"
 #include "base/uncancelled.h"
+#include "dist/internal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -143,8 +144,32 @@ bp_status bp__device_ready(int32_t place, bp__device **device) {
     return bp__device_handle(*device, &handle);
 }
 
+const bp_device_info *bp__device_facts(int32_t place) {
+    if (bp__place_is_map(place)) {
+        return bp__map_facts(place);
+    }
+    const bp__device *device = bp__device_at_place(place);
+    if (!device) {
+        return NULL;
+    }
+    const int state = atomic_load_explicit(&device->state, memory_order_acquire);
+    return state == BP_DEVICE_READY || state == BP_DEVICE_RECORDED ? &device->info : NULL;
+}
+
+bp_status bp__device_check(int32_t place) {
+    bp__device *device;
+    if (bp__place_is_map(place)) {
+        return bp__map_check(place);
+    }
+    BP__TRY(bp__device_named_by_place(place, &device));
+    return bp__device_usable(device);
+}
+
 bp_status bp__device_open(int32_t place, void **handle) {
     bp__device *device;
+    if (bp__place_is_map(place)) {
+        return bp__map_open(place, handle);
+    }
     BP__TRY(bp__device_ready(place, &device));
     *handle = atomic_load_explicit(&device->handle, memory_order_acquire);
     return BP_OK;

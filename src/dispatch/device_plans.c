@@ -9,6 +9,7 @@
 #include "base/uncancelled.h"
 
 #include "device/internal.h"
+#include "dist/internal.h"
 #include "machine/internal.h"
 #include "tensor/internal.h"
 
@@ -29,7 +30,7 @@ void bp__policy_on_device(bp_policy *policy, const bp__family *family, int32_t p
     policy->tuning = BP__TUNING_OFF;
     policy->measured = 0;
     policy->packed = 0;
-    policy->constraints |= bp__setting_int(BP_SET_dispatch_transfer) ? BP__TRANSFERS : 0;
+    policy->constraints |= !bp__place_is_map(place) && bp__setting_int(BP_SET_dispatch_transfer) ? BP__TRANSFERS : 0;
 }
 
 bp_status bp__problem_put_on_device(bp_problem *problem, const bp__family *family, const bp__devices_noted *noted) {
@@ -130,7 +131,9 @@ bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_
 }
 
 const bp_prepared *bp__plan_inner(const bp_plan *plan) {
-    return plan->problem.place != 0 ? ((const on_device *)plan->prepared)->inner : plan->prepared;
+    return bp__place_is_map(plan->problem.place) ? bp__distributed_inner(plan->prepared)
+           : plan->problem.place != 0            ? ((const on_device *)plan->prepared)->inner
+                                                 : plan->prepared;
 }
 
 /* ---- Runs on the host, on copies ---- */

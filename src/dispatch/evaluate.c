@@ -1,6 +1,7 @@
 /* evaluate.c - asks every candidate for its offers of a problem, and refuses what settings or limits do not permit. */
 #include "dispatch/times/tune.h"
 #include "device/internal.h"
+#include "dist/internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -140,7 +141,9 @@ BP__OWN_FRAME static void add_device_refusal(bp__choice *choice, bp__candidate *
     on_host.place = 0;
     const bool relevant = choice->asked.place != 0 && reasons_of(candidate, &on_host) != 1u << BP_REASON_OP;
     char text[96] = "";
-    if (relevant && candidate->provider->runtimes) {
+    if (relevant && bp__place_is_map(choice->asked.place)) {
+        snprintf(text, sizeof text, "the operands are distributed");
+    } else if (relevant && candidate->provider->runtimes) {
         snprintf(text, sizeof text, "works on devices of %.64s only", candidate->provider->runtimes);
     }
     add_refusal(choice, candidate, relevant ? BP_REASON_DEVICE : BP_REASON_OP, text);

@@ -139,7 +139,9 @@ __attribute__((noinline)) static bp_status execute(const bp_plan *plan, const bp
     BP__TRY(check_addresses(plan, operands, &whole));
     const bool observed = bp__thread.observed; /* calls in interrupt checks may change it */
     int64_t start = observed ? bp__now_ns() : 0;
+    const bool before = bp__distributed_hold(plan);
     bp_status status = whole.packed ? bp__packed_run(plan, operands, &whole) : bp__plan_run(plan, operands, &whole);
+    bp__distributed_release(before);
     if (observed) {
         bp__trace_call(plan, false, start, bp__now_ns(), status);
     }

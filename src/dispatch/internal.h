@@ -266,6 +266,15 @@ uint64_t bp__workspace_start(const bp_operand *workspace, int32_t place, size_t 
 /* Wrap a prepared call for a device, or one of the host that runs on copies. Take ownership of `inner` on success. */
 bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_prepared *inner,
                                 bp_prepared **prepared);
+/* The same for distributed operands; and the part of the provider. */
+bp_status bp__prepare_distributed(const bp_problem *problem, bp_prepared *inner, bp_prepared **prepared);
+const bp_prepared *bp__distributed_inner(const bp_prepared *prepared);
+/* Enclose a run of a plan of the program: the ranks of distributed operands compare nothing then. */
+bool bp__distributed_hold(const bp_plan *plan);
+void bp__distributed_release(bool before);
+/* Ends a call with distributed operands that has not reached a run: with this status on this rank. Returns the status
+ * of all ranks. Returns `status` for other calls. */
+bp_status bp__distributed_conclude(const bp_problem *problem, bp_status status);
 /* Returns the provider's or the operation's part of a plan, which a plan on a device wraps. */
 const bp_prepared *bp__plan_inner(const bp_plan *plan);
 bp_status bp__prepare_transferred(const bp_problem *problem, bp_prepared *inner, bp_prepared **prepared);

@@ -152,10 +152,13 @@ static bool writes_nothing(const bp__operation *o) {
 
 bp_status bp__operation_run_request(bp__operation *o, const bp__family *family, const void *request) {
     bp_problem problem;
-    BP__TRY(bp__problem_make(&problem, family, request));
+    const bp_status status = bp__problem_make(&problem, family, request);
+    if (status != BP_OK) {
+        return bp__distributed_conclude(&problem, status);
+    }
     if (writes_nothing(o)) {
         bp__thread.last_serial = BP__NO_PLAN_RAN;
-        return BP_OK;
+        return bp__distributed_conclude(&problem, BP_OK);
     }
     return bp__operation_plan_and_run(o, &problem);
 }
@@ -186,6 +189,7 @@ bp_status bp__problem_make(bp_problem *problem, const bp__family *family, const 
     bp__devices_note(&noted);
     bp_status status = family->make(problem, request);
     bp__devices_noted_end(&noted);
+    problem->place = noted.place; /* also after a failure, which the ranks of distributed operands tell each other */
     return status == BP_OK && noted.place != 0 ? bp__problem_put_on_device(problem, family, &noted) : status;
 }
 
@@ -203,6 +207,12 @@ bp_status bp__plan_for(bp_plan **plan, const bp_options *options, const bp__fami
     if (status == BP_OK) {
         status = bp__cache_get(plan, &problem, &fresh);
     }
+    bp_status concluded = bp__distributed_conclude(&problem, status);
+    if (status == BP_OK && concluded != BP_OK) {
+        bp__plan_release(*plan);
+        *plan = NULL;
+    }
+    status = concluded;
     if (status == BP_OK) {
         bp__plan_handed_out();
     }

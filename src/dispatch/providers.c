@@ -18,6 +18,9 @@ extern const bp_provider bp_provider_opencl, bp_provider_clblast;
 #ifdef BP_BUILTIN_CUDA
 extern const bp_provider bp_provider_cublas, bp_provider_cufft;
 #endif
+#ifdef BP_BUILTIN_SCALAPACK
+extern const bp_provider bp_provider_scalapack;
+#endif
 
 const bp_provider *const bp__builtin_providers[] = {
     &bp_provider_native,
@@ -38,6 +41,9 @@ const bp_provider *const bp__builtin_providers[] = {
 #ifdef BP_BUILTIN_CUDA
     &bp_provider_cublas,
     &bp_provider_cufft,
+#endif
+#ifdef BP_BUILTIN_SCALAPACK
+    &bp_provider_scalapack,
 #endif
     NULL,
 };

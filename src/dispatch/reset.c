@@ -1,5 +1,6 @@
 /* reset.c - bp_reset: frees the data of all modules, from the top layer to the bottom one. */
 #include "device/internal.h"
+#include "dist/internal.h"
 #include "base/uncancelled.h"
 #include "dispatch/times/tune.h"
 #include "einsum/internal.h"
@@ -25,6 +26,7 @@ static bp_status check_nothing_held(void) {
     int64_t explanations = bp__explanations_alive(), paths = bp__einsum_paths_alive();
     int64_t packed = bp__packed_held(), plans = bp__plans_held(); /* a packed operand holds a reference to its plan */
     int64_t devices = bp__devices_held(), graphs = bp__graphs_held();
+    int64_t comms = bp__comms_held();
     int64_t backends = bp__graph_backends_held(), records = bp__records_held();
     return explanations > 0 ? busy(explanations, "explanation", "free")
            : paths > 0      ? busy(paths, "contraction path", "release")
@@ -32,6 +34,7 @@ static bp_status check_nothing_held(void) {
            : graphs > 0     ? busy(graphs, "graph", "release")
            : plans > 0      ? busy(plans, "plan", "release")
            : devices > 0    ? busy(devices, "device object", "release")
+           : comms > 0      ? busy(comms, "communicator", "close")
            : backends > 0   ? busy(backends, "graph backend", "remove")
            : records > 0    ? busy(records, "record", "release")
                             : BP_OK;
@@ -47,6 +50,7 @@ bp_status bp_reset(void) {
     bp__trace_reset();
     bp__candidates_reset();
     bp__device_reset();
+    bp__maps_reset();
     bp__registry_reset();
     bp__policy_reset();
     bp__load_reset();

@@ -90,8 +90,11 @@ static bp_status plan_and_run(const bp_problem *problem, bp__runner run, const v
     bp_plan *plan;
     bool fresh;
     *ran = NULL;
-    BP__TRY(bp__cache_get(&plan, problem, &fresh));
-    bp_status status = run_observed(run, call, plan, fresh);
+    bp_status status = bp__cache_get(&plan, problem, &fresh);
+    if (status != BP_OK) {
+        return bp__distributed_conclude(problem, status);
+    }
+    status = run_observed(run, call, plan, fresh);
     bool library_failed = another_may_run(status) && !bp__adapted(problem); /* else the adapter's copies may have failed
                                                                              */
     substitution s = {problem, run, call, {0}};

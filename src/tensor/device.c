@@ -4,6 +4,7 @@
  * itself notes the device: no operation can forget it. */
 #include "tensor/internal.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ bool bp__tensor_on_host(const DLTensor *tensor) {
 const char *bp__tensor_device_text(DLDevice device, char *buffer, size_t size) {
     static const char *const names[] = {
         [kDLCUDA] = "cuda",     [kDLOpenCL] = "opencl", [kDLVulkan] = "vulkan",   [kDLMetal] = "metal",
-        [kDLVPI] = "vpi",       [kDLROCM] = "rocm",     [kDLExtDev] = "ext",      [kDLCUDAManaged] = "cuda-managed",
+        [kDLVPI] = "vpi",       [kDLROCM] = "rocm",     [kDLExtDev] = "mpi",      [kDLCUDAManaged] = "cuda-managed",
         [kDLOneAPI] = "oneapi", [kDLWebGPU] = "webgpu", [kDLHexagon] = "hexagon", [kDLMAIA] = "maia"};
     const unsigned type = (unsigned)device.device_type;
     if (bp__place_of(device) == 0) {
@@ -40,6 +41,33 @@ void bp__devices_noted_end(const bp__devices_noted *noted) {
     current = noted->outer;
 }
 
+static bool is_distributed(DLDevice device) {
+    return bp__place_of(device) >> 16 == kDLExtDev;
+}
+
+/* Fails because a tensor is not where the first one is. */
+static bp_status fail_apart(const DLTensor *tensor, const char *name, int64_t bytes) {
+    char one[48], other[48];
+    if (is_distributed(current->device) && is_distributed(tensor->device)) {
+        return bp__fail(BP_E_DEVICE,
+                        "tensor '%s' has another communicator, grid, block or source than tensor '%s'; "
+                        "bp_redistribute() copies it, which moves up to %" PRId64 " bytes between the ranks",
+                        name, current->name, bytes);
+    }
+    if (is_distributed(current->device) || is_distributed(tensor->device)) {
+        return bp__fail(BP_E_DEVICE,
+                        "tensor '%s' is distributed, but tensor '%s' is not; every rank passes a view of its part "
+                        "(bp_dist_view_init), or of what all ranks have (bp_dist_view_replicated)",
+                        is_distributed(tensor->device) ? name : current->name,
+                        is_distributed(tensor->device) ? current->name : name);
+    }
+    return bp__fail(BP_E_DEVICE,
+                    "tensor '%s' is on %s, but tensor '%s' is on %s; all operands must be on one device (bp_copy "
+                    "copies between devices)",
+                    current->name, bp__tensor_device_text(current->device, one, sizeof one), name,
+                    bp__tensor_device_text(tensor->device, other, sizeof other));
+}
+
 bp_status bp__tensor_note_device(const DLTensor *tensor, const char *name, int64_t bytes) {
     if (!current) {
         return BP_OK;
@@ -54,12 +82,7 @@ bp_status bp__tensor_note_device(const DLTensor *tensor, const char *name, int64
         return BP_OK;
     }
     if (place != current->place) {
-        char one[48], other[48];
-        return bp__fail(BP_E_DEVICE,
-                        "tensor '%s' is on %s, but tensor '%s' is on %s; all operands must be on one device (bp_copy "
-                        "copies between devices)",
-                        current->name, bp__tensor_device_text(current->device, one, sizeof one), name,
-                        bp__tensor_device_text(tensor->device, other, sizeof other));
+        return fail_apart(tensor, name, bytes);
     }
     return BP_OK;
 }

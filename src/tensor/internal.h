@@ -70,7 +70,8 @@ bp_status bp__tensor_check_host(const DLTensor *tensor, const char *name);
  * one can be compared. */
 static inline bool bp__place_has_addresses(int32_t place) {
     const int32_t type = place >> 16;
-    return type != kDLOpenCL && type != kDLVulkan && type != kDLMetal && type != kDLWebGPU;
+    return type != kDLOpenCL && type != kDLVulkan && type != kDLMetal && type != kDLWebGPU &&
+           type != kDLExtDev; /* distributed.h: the data is a bp_dist_view */
 }
 
 static inline bool bp__tensor_has_address(const DLTensor *tensor) {

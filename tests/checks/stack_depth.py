@@ -12,7 +12,7 @@ MOST = 16 << 10
 MOST_FRAME = 9 << 10
 # Functions with larger frames: bytes, and the reason.
 LARGER = {"bp__layer_rows_part": (10 << 10) + 256}  # norms: what is known of 64 rows
-PROVIDERS = ("blas", "cuda", "fftw", "opencl")
+PROVIDERS = ("blas", "cuda", "fftw", "opencl", "scalapack")
 
 
 def deepest(start, code, known, above=frozenset()):

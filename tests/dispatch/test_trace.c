@@ -97,7 +97,8 @@ static void verbose_2_lists_candidates(void **state) {
     assert_non_null(chosen);
     assert_null(strstr(chosen + strlen(line), ",native,chosen,"));
     assert_true(offers >= 2);
-    assert_int_equal(lines(text), 4 + offers); /* three calls, and the provider of OpenCL devices, which refuses */
+    assert_int_equal(lines(text),
+                     5 + offers); /* three calls, and the providers of OpenCL devices and ScaLAPACK, which refuse */
 }
 
 static void switching(void) {

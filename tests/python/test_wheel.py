@@ -50,7 +50,7 @@ def test_what_is_in_it(site):
     package = site / "backplane"
     binaries = {path.relative_to(package).as_posix() for path in package.rglob("*")
                 if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"}
-    providers = {f"backplane-providers/{name}.so" for name in ("blas", "cuda", "fftw", "opencl")}
+    providers = {f"backplane-providers/{name}.so" for name in ("blas", "cuda", "fftw", "opencl", "scalapack")}
     launch = {f"backplane-launch/{path.name}" for path in (BUILD / "backplane-launch").glob("*.so")}
     assert binaries - providers == {"_core.abi3.so", "libbackplane.so.0", "backplane-probe", "bin/backplane"} | launch
     assert (package / "py.typed").exists() and (package / "_core.pyi").exists()
@@ -71,7 +71,7 @@ print(memoryview(backplane.matmul(a, a)).tolist(), sorted(row["name"] for row in
 print(backplane.__file__)
 """)
     lines = done.stdout.splitlines()
-    every = ["14.0 ['blas', 'clblast', 'cublas', 'cufft', 'fftw', 'lapack', 'mkl', 'native', 'onednn', 'opencl', 'xsmm']"]
+    every = ["14.0 ['blas', 'clblast', 'cublas', 'cufft', 'fftw', 'lapack', 'mkl', 'native', 'onednn', 'opencl', 'scalapack', 'xsmm']"]
     assert lines[:1] in (every, ["14.0 ['native']"]) and lines[1].startswith(str(site)), done.stdout + done.stderr
 
 

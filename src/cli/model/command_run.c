@@ -1,4 +1,5 @@
 /* command_run.c - `backplane run`: runs an ONNX model on arrays in .npy files, or on random ones. */
+#include "cli/ranks/ranks.h"
 #include "cli/model/model.h"
 
 #include "cli/operations/candidates.h"
@@ -129,6 +130,9 @@ static int make_inputs(model *m, const cli_args *args) {
 static int run_model(const cli_args *args) {
     model m;
     double elapsed = 0;
+    if (cli_has(args, "ranks")) {
+        return ranks_run(args);
+    }
     if (!model_is_named(args->operands[0])) {
         return cli_fail(CLI_USAGE, "'%s' is no model; its name must end with .onnx", args->operands[0]);
     }
@@ -155,17 +159,21 @@ static const cli_option options[] = {
     {"seed", 0, "N", "Random inputs of this seed; default 1."},
     CLI_OPTION_SET,
     CLI_OPTION_JSON,
+    OPTIONS_RANKS,
     {NULL, 0, NULL, NULL},
 };
 
 const cli_command command_run = {
     .name = "run",
-    .summary = "Run an ONNX model on arrays in .npy files, or on random ones.",
-    .operands = "MODEL.onnx [INPUT.npy ...] [-o OUTPUT.npy ...]",
+    .summary = "Run an ONNX model on arrays in .npy files, or a program on several ranks of MPI.",
+    .operands = "MODEL.onnx [INPUT.npy ...] [-o OUTPUT.npy ...] | -n N -- PROGRAM [ARGUMENT ...]",
     .details =
         "\nInputs and outputs have the order of the model. Without files, inputs are random: from -1 to 1, and 0 "
         "or 1 for whole numbers. The time is the first run's, with planning; `backplane bench "
-        "MODEL.onnx` measures more runs, and `backplane explain MODEL.onnx` shows which library runs each node.",
+        "MODEL.onnx` measures more runs, and `backplane explain MODEL.onnx` shows which library runs each node.\n"
+        "\nWith -n, the program behind -- starts on N ranks, with the launcher of the MPI. The exit code is the "
+        "launcher's; "
+        "1: a rank ended without closing its communicators; 124: the time limit.",
     .least = 1,
     .most = JOB_MANY,
     .options = options,

@@ -20,6 +20,8 @@ typedef struct cli_program {
     bool audited;        /* the program's C library has LD_AUDIT */
 } cli_program;
 
+/* Returns the file that PATH has for a name without a slash, or NULL. Free it. */
+char *program_search_path(const char *name);
 /* Finds the program in PATH and reads what kind of file it is. Returns CLI_OK, or an exit code after a message. */
 int program_find(cli_program *program, const char *name);
 void program_free(cli_program *program);

@@ -24,8 +24,7 @@ static bool can_run(const char *path) {
     return stat(path, &facts) == 0 && S_ISREG(facts.st_mode) && access(path, X_OK) == 0;
 }
 
-/* Returns the file of a name without a slash, or NULL. */
-static char *search_path(const char *name) {
+char *program_search_path(const char *name) {
     const char *folders = getenv("PATH");
     for (const char *at = folders ? folders : "/usr/local/bin:/usr/bin:/bin";;) {
         const size_t length = strcspn(at, ":");
@@ -42,7 +41,7 @@ static char *search_path(const char *name) {
 }
 
 static int find_file(const char *name, char **path) {
-    *path = strchr(name, '/') ? cli_format("%s", name) : search_path(name);
+    *path = strchr(name, '/') ? cli_format("%s", name) : program_search_path(name);
     if (!*path) {
         cli_fail(CLI_IO, "%s: no such program in PATH", name);
         return PROGRAM_NOT_FOUND;
@@ -128,7 +127,7 @@ static char *interpreter_of(const char *line) {
         at += 2 + strspn(at + 2, " \t");
     }
     char *word = cli_format("%.*s", (int)strcspn(at, " \t\n\r"), at);
-    path = strchr(word, '/') ? cli_format("%s", word) : search_path(word);
+    path = strchr(word, '/') ? cli_format("%s", word) : program_search_path(word);
     free(word);
     return path;
 }

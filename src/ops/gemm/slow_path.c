@@ -21,10 +21,13 @@ bp_status bp__gemm_make(bp_problem *problem, const void *asked) {
 
 bp_status bp__gemm_run(const bp__call_request *request, bp__call *call, const bp_scalar *scalars) {
     bp_problem problem;
-    BP__TRY(bp__problem_make(&problem, &bp__family_gemm, request));
+    const bp_status status = bp__problem_make(&problem, &bp__family_gemm, request);
+    if (status != BP_OK) {
+        return bp__distributed_conclude(&problem, status);
+    }
     if (bp__tensor_elements(call->tensors[BP__OPERANDS - 1]) == 0) {
         bp__thread.last_serial = BP__NO_PLAN_RAN;
-        return BP_OK;
+        return bp__distributed_conclude(&problem, BP_OK);
     }
     return bp__call_plan_and_run(call, &problem, scalars);
 }

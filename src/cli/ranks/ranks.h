@@ -1,0 +1,21 @@
+/* ranks.h - shared by the files that start a program on several ranks of MPI. */
+#ifndef BP_CLI_RANKS_H
+#define BP_CLI_RANKS_H
+
+#include "cli/command/cli.h"
+
+enum { RANKS_MOST = 1 << 20, RANKS_TIMED_OUT = 124 }; /* the exit code of timeout(1) */
+
+/* The options, for `backplane run`. */
+#define OPTIONS_RANKS                                                                                                  \
+    {"ranks", 'n', "N", "Start the program behind -- on N ranks of MPI."},                                             \
+        {"mpi", 0, "NAME", "The MPI: openmpi or mpich; default: the first whose launcher is found."},                  \
+        {"threads", 0, "N", "Threads of each rank; default: the cores divided by the ranks."},                         \
+        {"timeout", 0, "SECONDS", "End the program after this time, with exit code 124."}, {                           \
+        "launcher-options", 0, "TEXT", "Further options of the launcher, separated by spaces."                         \
+    }
+
+/* Runs the operands as a program on the ranks. Returns its exit code, or another one if a rank was lost. */
+int ranks_run(const cli_args *args);
+
+#endif

@@ -1,0 +1,80 @@
+/* layout.c - computes which rank has which part of a block-cyclic matrix. Nothing here communicates. */
+#include "dist/internal.h"
+
+#include <inttypes.h>
+
+/* Returns whether the program's struct can be read, and the communicator is there. */
+static bp_status check_given(const bp_dist *dist) {
+    BP__TRY(bp__struct_check(dist, sizeof *dist, "dist"));
+    return dist->comm ? BP_OK : bp__fail(BP_E_ARGUMENT, "dist->comm must not be NULL");
+}
+
+static void choose_grid(bp_dist *dist) {
+    int rows = 1;
+    for (int r = 1; r * r <= dist->comm->size; r++) {
+        rows = dist->comm->size % r == 0 ? r : rows;
+    }
+    dist->grid[0] = rows;
+    dist->grid[1] = dist->comm->size / rows;
+}
+
+bp_status bp_dist_complete(bp_dist *dist) {
+    enum { USUAL_BLOCK = 64 };
+    BP__TRY(check_given(dist));
+    if (dist->grid[0] == 0 && dist->grid[1] == 0) {
+        choose_grid(dist);
+    }
+    if (dist->grid[0] < 1 || dist->grid[1] < 1 || (int64_t)dist->grid[0] * dist->grid[1] > dist->comm->size) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "the grid is %dx%d; it must have at least one rank, and at most the %d of the "
+                        "communicator",
+                        (int)dist->grid[0], (int)dist->grid[1], dist->comm->size);
+    }
+    for (int d = 0; d < 2; d++) {
+        dist->block[d] = dist->block[d] == 0 ? USUAL_BLOCK : dist->block[d];
+        if (dist->block[d] < 1) {
+            return bp__fail(BP_E_ARGUMENT, "block[%d] is %d; it must be 1 or more", d, (int)dist->block[d]);
+        }
+        if (dist->source[d] < 0 || dist->source[d] >= dist->grid[d]) {
+            return bp__fail(BP_E_ARGUMENT, "source[%d] is %d; it must be below the %d of the grid", d,
+                            (int)dist->source[d], (int)dist->grid[d]);
+        }
+        if (dist->shape[d] < 0) {
+            return bp__fail(BP_E_SHAPE, "shape[%d] is %" PRId64 "; it must be 0 or more", d, dist->shape[d]);
+        }
+    }
+    return BP_OK;
+}
+
+bp_status bp_dist_position(const bp_dist *dist, int rank, int at[2]) {
+    BP__TRY(check_given(dist));
+    if (!at || rank < -1 || rank >= dist->comm->size || dist->grid[1] < 1) {
+        return bp__fail(BP_E_ARGUMENT, "bp_dist_position: rank is %d, of %d; at must not be NULL, and dist be complete",
+                        rank, dist->comm->size);
+    }
+    rank = rank < 0 ? dist->comm->rank : rank;
+    const bool has_one = rank < dist->grid[0] * dist->grid[1];
+    at[0] = has_one ? rank / dist->grid[1] : -1;
+    at[1] = has_one ? rank % dist->grid[1] : -1;
+    return BP_OK;
+}
+
+/* Returns how many of `size` rows or columns a row or column of the grid has. */
+static int64_t part_of(const bp_dist *dist, int d, int position) {
+    const int64_t block = dist->block[d], grid = dist->grid[d], size = dist->shape[d];
+    const int64_t behind = (position + grid - dist->source[d]) % grid; /* of the source */
+    const int64_t blocks = size / block, own = blocks / grid, rest = blocks % grid;
+    return own * block + (behind < rest ? block : behind == rest ? size % block : 0);
+}
+
+bp_status bp_dist_local_shape(const bp_dist *dist, int rank, int64_t shape[2]) {
+    int at[2];
+    if (!shape) {
+        return bp__fail(BP_E_ARGUMENT, "bp_dist_local_shape: shape must not be NULL");
+    }
+    BP__TRY(bp_dist_position(dist, rank, at));
+    for (int d = 0; d < 2; d++) {
+        shape[d] = at[d] < 0 ? 0 : part_of(dist, d, at[d]);
+    }
+    return BP_OK;
+}

@@ -1,0 +1,50 @@
+# Programs that a launcher of MPI starts on several ranks. They use the public interface only, and no header of MPI.
+find_package(Python3 COMPONENTS Interpreter)
+set(ranks_programs ${CMAKE_CURRENT_BINARY_DIR}/distributed)
+foreach(program values refusals spectra volume)
+    add_executable(ranks_${program} ${CMAKE_CURRENT_LIST_DIR}/ranks_${program}.c ${CMAKE_CURRENT_LIST_DIR}/ranks_common.c)
+    target_include_directories(ranks_${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
+    target_link_libraries(ranks_${program} PRIVATE backplane backplane_flags m dl pthread)
+    set_target_properties(ranks_${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${ranks_programs})
+    add_dependencies(ranks_${program} ${runtime_parts})
+endforeach()
+add_library(ranks_count MODULE ${CMAKE_CURRENT_LIST_DIR}/count.c)
+target_link_libraries(ranks_count PRIVATE backplane_flags dl)
+set_target_properties(ranks_count PROPERTIES PREFIX "" OUTPUT_NAME count C_VISIBILITY_PRESET default
+    LIBRARY_OUTPUT_DIRECTORY ${ranks_programs})
+
+# Adds a test: the arguments of run.py after BUILD. Ranks wait for each other, so that a test takes two processors.
+function(add_ranks_test name)
+    if(Python3_FOUND AND NOT CMAKE_CROSSCOMPILING)
+        add_project_test(distributed_${name} ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_FUNCTION_LIST_DIR}/run.py ${CMAKE_BINARY_DIR} ${ARGN})
+        set_tests_properties(distributed_${name} PROPERTIES PROCESSORS 2)
+    endif()
+endfunction()
+
+# MPICH polls without giving up the processor, so that it has no more ranks than two here.
+foreach(case openmpi:1 openmpi:2 openmpi:4 mpich:1 mpich:2)
+    string(REPLACE ":" ";" case ${case})
+    list(GET case 0 mpi)
+    list(GET case 1 ranks)
+    foreach(program values refusals spectra)
+        add_ranks_test(${mpi}_${ranks}_${program} ${mpi} ${ranks} --says " 0 failed" ${ranks_programs}/ranks_${program})
+    endforeach()
+endforeach()
+foreach(ranks 2 4)
+    add_ranks_test(volume_${ranks} openmpi ${ranks} --says " 0 failed" --preload ${ranks_programs}/count.so --set BACKPLANE_REGISTRY_DEEPBIND=off
+        ${ranks_programs}/ranks_volume)
+endforeach()
+
+# Ranks that are lost: the job fails, within the time limit.
+foreach(mpi openmpi mpich)
+    add_ranks_test(${mpi}_skip ${mpi} 2 --fails --says "rank 0 has told the loss" ${ranks_programs}/ranks_refusals skip)
+    add_ranks_test(${mpi}_kill ${mpi} 2 --fails ${ranks_programs}/ranks_refusals kill)
+    add_ranks_test(${mpi}_kill_during ${mpi} 2 --fails ${ranks_programs}/ranks_refusals during)
+endforeach()
+add_ranks_test(openmpi_exit openmpi 2 --fails ${ranks_programs}/ranks_refusals exit)
+add_ranks_test(openmpi_finalize openmpi 2 --says " 0 failed" ${ranks_programs}/ranks_refusals finalize)
+add_ranks_test(mpich_finalize mpich 2 --says " 0 failed" ${ranks_programs}/ranks_refusals finalize)
+add_ranks_test(no_mpi none 1 --says "BP_COMM_INIT" ${ranks_programs}/ranks_refusals alone)
+# An MPI under the launcher of another one: each process would compute everything.
+add_ranks_test(wrong_launcher mpich 2 --fails --says "the launcher belongs to another MPI" --preload libmpi.so.40
+    ${ranks_programs}/ranks_values)

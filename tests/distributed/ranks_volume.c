@@ -1,0 +1,130 @@
+/* ranks_volume.c - compares what explanations say that is sent with what MPI is given (count.c). With TESTED_ALL it
+ * takes blocks of 32, too. */
+#include "distributed/ranks.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void (*take)(long long *bytes, long long *messages);
+
+/* Reads "12.3 MB" or "45 k" behind a word of the explanation. */
+static double read_after(const char *text, const char *word) {
+    const char *at = strstr(text, word);
+    char *end = NULL;
+    double value = at ? strtod(at + strlen(word), &end) : -1;
+    while (end && *end == ' ') {
+        end++;
+    }
+    const char *units = "kMGT", *unit = end && *end ? strchr(units, *end) : NULL;
+    return unit ? value * pow(1000, (double)(unit - units + 1)) : value;
+}
+
+/* Sums over the ranks what was counted since the last call. */
+static void counted(double sums[2]) {
+    long long bytes, messages;
+    take(&bytes, &messages);
+    bp_dist one = {.struct_size = sizeof one, .comm = ranks_comm, .grid = {1, ranks_size}, .block = {1, 1}};
+    ranks_matrix row;
+    ranks_make(&row, &one, BP_F64, 2, ranks_size, NULL);
+    ((double *)row.memory)[0] = (double)bytes, ((double *)row.memory)[1] = (double)messages;
+    bp_view all;
+    double *values = ranks_gather(&row, &all);
+    sums[0] = sums[1] = 0;
+    for (int i = 0; i < ranks_size && values; i++) {
+        sums[0] += values[2 * i], sums[1] += values[2 * i + 1];
+    }
+    free(values);
+    ranks_free(&row);
+    take(&bytes, &messages);
+}
+
+static void compare(const bp_explanation *explanation, const char *name, double limit, double message_limit) {
+    double sums[2];
+    counted(sums);
+    if (ranks_rank == 0) {
+        const char *text = bp_explanation_text(explanation);
+        const double bytes = read_after(text, "sends "), messages = read_after(text, "B in ");
+        printf("%-28s bytes %.3g, said %.3g; messages %g, said %g\n", name, sums[0], bytes, sums[1], messages);
+        CHECK(fabs(bytes - sums[0]) <= limit * sums[0], "%s: %g bytes, said %g", name, sums[0], bytes);
+        CHECK(fabs(messages - sums[1]) <= message_limit * sums[1], "%s: %g messages, said %g", name, sums[1], messages);
+    }
+}
+
+static void check_product(const bp_dist *like, int64_t m, int64_t n, int64_t k, bp_transform ta, bp_transform tb) {
+    char name[128];
+    ranks_matrix a, b, c;
+    bp_explanation *explanation = NULL;
+    snprintf(name, sizeof name, "gemm %dx%dx%d %d%d nb %d grid %dx%d", (int)m, (int)n, (int)k, (int)ta, (int)tb,
+             (int)like->block[0], (int)like->grid[0], (int)like->grid[1]);
+    ranks_make(&a, like, BP_F64, ta ? k : m, ta ? m : k, ranks_random);
+    ranks_make(&b, like, BP_F64, tb ? n : k, tb ? k : n, ranks_random);
+    ranks_make(&c, like, BP_F64, m, n, NULL);
+    CHECK(bp_gemm(ta, tb, NULL, &a.view.tensor, &b.view.tensor, NULL, &c.view.tensor) == BP_OK,
+          "gemm"); /* makes the grid */
+    double ignored[2];
+    counted(ignored);
+    CHECK(bp_gemm(ta, tb, NULL, &a.view.tensor, &b.view.tensor, NULL, &c.view.tensor) == BP_OK, "gemm");
+    CHECK(bp_gemm_explain(&explanation, NULL, ta, tb, NULL, &a.view.tensor, &b.view.tensor, NULL, &c.view.tensor) ==
+              BP_OK,
+          "explain");
+    compare(explanation, name, 0.05, 0.3);
+    bp_explanation_release(explanation);
+    ranks_free(&a), ranks_free(&b), ranks_free(&c);
+}
+
+static void check_linalg(const bp_dist *like, bp_op op, const char *what, int64_t n, double limit) {
+    char name[128];
+    ranks_matrix a, b, x;
+    bp_explanation *explanation = NULL;
+    ranks_shift = (double)n;
+    const bool solves = op != BP_OP_CHOLESKY;
+    ranks_make(&a, like, BP_F64, n, n, op == BP_OP_SOLVE ? ranks_random : ranks_positive);
+    ranks_make(&b, like, BP_F64, n, n / 10 + 1, ranks_random);
+    ranks_make(&x, like, BP_F64, n, solves ? n / 10 + 1 : n, NULL);
+    bp_linalg_call call = {.struct_size = sizeof call, .op = op, .output = {&x.view.tensor}};
+    call.input[0] = op == BP_OP_CHOLESKY_SOLVE ? &b.view.tensor : &a.view.tensor;
+    call.input[1] = op == BP_OP_CHOLESKY_SOLVE ? &a.view.tensor : solves ? &b.view.tensor : NULL;
+    snprintf(name, sizeof name, "%s %d nb %d grid %dx%d", what, (int)n, (int)like->block[0], (int)like->grid[0],
+             (int)like->grid[1]);
+    CHECK(bp_linalg_run(NULL, &call) == BP_OK, "%s", what);
+    double ignored[2];
+    counted(ignored);
+    CHECK(bp_linalg_run(NULL, &call) == BP_OK, "%s", what);
+    CHECK(bp_linalg_explain(&explanation, NULL, &call) == BP_OK, "explain");
+    compare(explanation, name, limit, limit > 0.1 ? 1e9 : 0.3);
+    bp_explanation_release(explanation);
+    ranks_free(&a), ranks_free(&b), ranks_free(&x);
+}
+
+int main(void) {
+    void *symbol = dlsym(RTLD_DEFAULT, "count_take");
+    if (!symbol) {
+        printf("count.so is not preloaded\n");
+        return 2;
+    }
+    const bool all = getenv("TESTED_ALL") != NULL;
+    memcpy(&take, &symbol, sizeof take);
+    bp_set("registry.deepbind", "off"); /* else the preloaded functions are not called */
+    ranks_open();
+    for (int rows = 1; rows <= ranks_size; rows++) {
+        for (int block = all ? 32 : 64; block <= 64 && ranks_size % rows == 0; block *= 2) {
+            const bp_dist like = {.struct_size = sizeof like,
+                                  .comm = ranks_comm,
+                                  .grid = {rows, ranks_size / rows},
+                                  .block = {block, block}};
+            check_product(&like, 500, 500, 500, BP_AS_IS, BP_AS_IS);
+            check_product(&like, 600, 400, 500, BP_AS_IS, BP_AS_IS);
+            check_product(&like, 500, 500, 500, BP_TRANSPOSE, BP_AS_IS);
+            check_product(&like, 500, 500, 500, BP_AS_IS, BP_TRANSPOSE);
+            check_product(&like, 800, 100, 100, BP_AS_IS, BP_AS_IS);
+            check_product(&like, 100, 100, 800, BP_AS_IS, BP_AS_IS);
+            check_linalg(&like, BP_OP_CHOLESKY, "cholesky", 1000, 0.05);
+            check_linalg(&like, BP_OP_CHOLESKY_SOLVE, "cholesky_solve", 1000, 0.3);
+            check_linalg(&like, BP_OP_SOLVE, "solve", 1200, 0.3);
+        }
+    }
+    return ranks_end();
+}

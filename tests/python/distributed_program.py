@@ -1,0 +1,105 @@
+"""What test_distributed.py starts on several ranks: each checks functions of backplane.distributed against NumPy.
+
+With the argument mpi4py, the communicator is one of mpi4py. With "differs", the last rank makes another call."""
+
+import sys
+
+import numpy as np
+
+import backplane
+from backplane import distributed as dist
+
+
+def make(of, shape, dtype, seed):
+    """A matrix, and the whole of it on every rank."""
+    random = np.random.default_rng(seed)
+    whole = random.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        whole = whole + 1j * random.standard_normal(shape)
+    whole = whole.astype(dtype)
+    return of.from_function(lambda i, j: whole[i, j], shape, dtype), whole
+
+
+def close(matrix, right, dtype):
+    got = matrix.gather()
+    bound = 1e-3 if np.dtype(dtype).name in ("float32", "complex64") else 1e-10
+    assert got is None or np.abs(got - right).max() <= bound * max(1, np.abs(right).max()), (got, right)
+
+
+def check(of, dtype):
+    a, whole = make(of, (37, 37), dtype, 1)
+    b, sides = make(of, (37, 3), dtype, 2)
+    unit = np.eye(37, dtype=dtype)
+    positive = whole @ whole.conj().T + unit
+    p = of.from_function(lambda i, j: positive[i, j], (37, 37), dtype)
+    close(dist.matmul(a, b), whole @ sides, dtype)
+    close(dist.matmul(b, a, "C", "T", 2), 2 * sides.conj().T @ whole.T, dtype)
+    c, _ = make(of, (37, 3), dtype, 2)
+    close(dist.matmul(a, b, alpha=2, beta=3, out=c), 2 * whole @ sides + 3 * sides, dtype)
+    factor = dist.cholesky(p)
+    close(dist.matmul(factor, factor, "N", "C"), positive, dtype)
+    close(dist.matmul(p, dist.cholesky_solve(b, factor)), sides, dtype)
+    close(dist.matmul(a, dist.solve(a, b)), sides, dtype)
+    close(dist.matmul(a, dist.inv(a)), unit, dtype)
+    close(dist.matmul(a, dist.lu_solve(*dist.lu_factor(a), b)), sides, dtype)
+    close(dist.lstsq(b, a), np.linalg.lstsq(sides, whole, rcond=None)[0], dtype)
+    q, r = dist.qr(a)
+    close(dist.matmul(q, r), whole, dtype)
+    close(dist.matmul(q, dist.qr(a, "r")), whole, dtype)
+    values, vectors = dist.eigh(p)
+    tolerance = 1e-3 if np.dtype(dtype).name in ("float32", "complex64") else 1e-9
+    assert np.allclose(values, np.linalg.eigvalsh(positive), rtol=tolerance, atol=tolerance * values[-1])
+    assert np.allclose(dist.eigvalsh(p, upper=True), values, rtol=tolerance, atol=tolerance * values[-1])
+    vectors_whole = vectors.gather()
+    close(dist.matmul(p, vectors), None if vectors_whole is None else vectors_whole * values, dtype)
+    u, s, vh = dist.svd(a)
+    assert np.allclose(s, np.linalg.svd(whole, compute_uv=False), rtol=tolerance, atol=tolerance)
+    assert np.allclose(dist.svdvals(a), s, rtol=tolerance, atol=tolerance)
+    scaled = of.from_function(lambda i, j: np.broadcast_to(s[i], np.broadcast_shapes(i.shape, j.shape)) * (i == j), (37, 37), dtype)
+    close(dist.matmul(u, dist.matmul(scaled, vh)), whole, dtype)
+    for order in ("fro", 1, -1, np.inf, -np.inf):
+        assert np.isclose(dist.norm(a, order), np.linalg.norm(whole, order), rtol=1e-5)
+
+
+def check_errors(comm, of):
+    a, whole = make(of, (20, 20), "float64", 3)
+    other = comm.distribution(block=4)
+    for call, words in ((lambda: dist.matmul(a, a, out=a), "overlaps"), (lambda: dist.matmul(a, a.redistribute(other)), "bp_redistribute"), (lambda: dist.cholesky(a), "not positive-definite"),
+                        (lambda: dist.matmul(a, whole), "ndarray"), (lambda: dist.explain(len, a), "explain"),
+                        (lambda: comm.distribution(grid=(99, 99)), "grid"), (lambda: dist.Matrix(of, (20, 20), np.zeros((999, 1))), "shape")):
+        try:
+            call()
+        except backplane.Error as error:
+            assert words in str(error), str(error)
+        else:
+            raise AssertionError(words)
+    text = dist.explain(dist.matmul, a, a)
+    assert "scalapack" in text and "messages" in text and f"grid {of.grid[0]}x{of.grid[1]}" in text, text
+    close(a.redistribute(other).redistribute(of), whole, "float64")
+
+
+def main():
+    if "mpi4py" in sys.argv:
+        from mpi4py import MPI  # it loads and initializes MPI
+
+        comm = dist.Communicator(MPI.COMM_WORLD)
+        assert (comm.rank, comm.size) == (MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size())
+    else:
+        comm = dist.Communicator()
+    of = comm.distribution(block=8)
+    if "differs" in sys.argv:
+        a, _ = make(of, (20, 20 + (comm.rank == comm.size - 1)), "float64", 3)
+        try:
+            dist.svdvals(a)
+        except backplane.Error as error:
+            print(f"rank {comm.rank}: {error}")
+        comm.close()
+        return
+    for dtype in ("float64", "float32", "complex128", "complex64"):
+        check(of, dtype)
+    check_errors(comm, of)
+    print(f"rank {comm.rank} of {comm.size}: all right")
+    comm.close()
+
+
+main()
