@@ -71,10 +71,10 @@
  * Means and variances are computed in f64 from the differences to the first element of the row (of RMS: to 0), in two
  * passes over each block of 8192 elements; in one pass if the elements have fewer bits than f64 and the mean square of
  * the differences is at most 8 times the variance; for GROUP with channels that are neighbours in memory, for each
- * channel in blocks of 64 positions, whose results are merged. So their errors do not grow with the mean. With the root mean square Q of
- * these differences, the standard deviation S and e = (M + 8) 2^-53, the error of the mean is at most e Q, and the
- * relative error of the variance at most e (1 + 4 Q / S), before they are rounded to the type of the result. Elements
- * are computed in f32 (f64 in f64) from the deviation, with an error of at most 8 units of rounding of
+ * channel in blocks of 64 positions, whose results are merged. So their errors do not grow with the mean. With the root
+ * mean square Q of these differences, the standard deviation S and e = (M + 8) 2^-53, the error of the mean is at most
+ * e Q, and the relative error of the variance at most e (1 + 4 Q / S), before they are rounded to the type of the
+ * result. Elements are computed in f32 (f64 in f64) from the deviation, with an error of at most 8 units of rounding of
  * |(input - mean) inverse_std weight| + |bias|, in addition to the errors of the statistics. BACKWARD subtracts the
  * mean before it multiplies, the given one as stored. With E = e + 2^-50 + the relative error of the variance,
  * input_gradient has an error of at most (8 units of rounding + 2 E) inverse_std (|d| + mean of |d| + |x| mean of |d|
@@ -85,8 +85,9 @@
  * that type too; for f16 and bf16, all of them may be f32 instead. Statistics and sums are computed in f64, elements in
  * f32 (f64 in f64) and rounded once. A device without f64 has sums of pairs of f32, and the roundings of f32 in means
  * and variances: e is (M + 16) 2^-42 + 2^-21 there. Tensors may have any strides; elements of rows that are no
- * neighbours in memory are copied to the workspace, a few rows at a time. The written tensors must not overlap the
- * others or themselves (BP_E_OVERLAP). Results do not depend on the number of threads.
+ * neighbours in memory are copied to the workspace, a few rows at a time, but of GROUP with channels that are
+ * neighbours. The written tensors must not overlap the others or themselves (BP_E_OVERLAP). Results do not depend on
+ * the number of threads.
  *
  * All functions are thread-safe. Plans are kept in the plan cache.
  *

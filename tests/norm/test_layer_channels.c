@@ -127,6 +127,33 @@ static void check(const group_norm *c) {
     test_array_check_gaps(&c->of[Y], c->text);
 }
 
+/* Normalizes the channels of the images over the items, and checks the elements. */
+static void check_batch_norm(const group_norm *c) {
+    const bp_batch_norm_call call = {.struct_size = sizeof call,
+                                     .pass = BP_BATCH_NORM_TRAINING,
+                                     .input = c->call.input,
+                                     .weight = c->call.weight,
+                                     .output = c->call.output};
+    assert_int_equal(bp_batch_norm_run(NULL, &call), BP_OK);
+    const int64_t count = c->items * c->positions;
+    for (int64_t channel = 0; channel < c->channels; channel++) {
+        long double mean = 0, variance = 0;
+        for (int pass = 0; pass < 3; pass++) {
+            for (int64_t i = 0; i < count; i++) {
+                const int64_t at = (i / c->positions * c->channels + channel) * c->positions + i % c->positions;
+                const long double x = (long double)test_array_get(&c->of[X], at);
+                mean += pass == 0 ? x / (long double)count : 0;
+                variance += pass == 1 ? (x - mean) * (x - mean) / (long double)count : 0;
+                const long double want =
+                    pass == 2 ? (x - mean) / sqrtl(variance) * (long double)test_array_get(&c->of[WEIGHT], channel) : 0;
+                if (pass == 2) {
+                    expect(c, &c->of[Y], at, want, 6 * 0x1p-24 * (double)fabsl(want));
+                }
+            }
+        }
+    }
+}
+
 /* Channels and groups of every kind: one channel for each, groups wider than the lanes of a part, odd numbers. */
 static const int64_t cases[][5] = {{2, 6, 3, 5, 3},    {1, 7, 9, 9, 7},    {3, 32, 8, 9, 4},  {2, 96, 1, 65, 32},
                                    {1, 300, 2, 7, 2},  {2, 200, 3, 3, 1},  {1, 129, 5, 1, 3}, {2, 256, 4, 4, 256},
@@ -156,6 +183,32 @@ static void large_means(void **state) {
         begin(&c, dtypes[i], (const int64_t[]){2, 24, 9, 8}, 3, 0, centers[i]);
         run(&c, "");
         check(&c);
+        end(&c);
+    }
+}
+
+/* The product of inverse deviation and weight is no normal number of f32; with batch normalization it is the same. */
+static void factors_that_have_no_product(void **state) {
+    static const double factors[][2] = {{1e-20, 1e20}, {1e25, 1e-18}};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        const double size = factors[i % 2][0], weight = factors[i % 2][1];
+        group_norm c;
+        begin(&c, BP_F32, (const int64_t[]){2, 8, 5, 4}, 4, 0, 0);
+        c.call.eps = 0;
+        c.call.bias = NULL;
+        for (int64_t at = 0; at < test_array_count(&c.of[X]); at++) {
+            test_array_set(&c.of[X], at, size * test_array_uniform());
+        }
+        for (int64_t at = 0; at < test_array_count(&c.of[WEIGHT]); at++) {
+            test_array_set(&c.of[WEIGHT], at, at == 0 ? 0 : weight * (1 + test_array_uniform() / 2));
+        }
+        if (i < 2) {
+            run(&c, "");
+            check(&c);
+        } else {
+            check_batch_norm(&c);
+        }
         end(&c);
     }
 }
@@ -204,6 +257,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results),
         cmocka_unit_test(large_means),
+        cmocka_unit_test(factors_that_have_no_product),
         cmocka_unit_test(special_numbers_stay_in_their_group),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(explained),

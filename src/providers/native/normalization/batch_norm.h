@@ -9,6 +9,7 @@
 
 #include "providers/native/gemm/choose.h"
 
+#include <float.h>
 #include <math.h>
 
 /* count x lanes elements of a tensor: element (i, l) is i * next + l * lane elements behind the first. */
@@ -24,7 +25,7 @@ typedef enum bp__batch_norm_number {
     BP__BATCH_NORM_REST, /* what CENTER lost when it was rounded; NULL: nothing */
     BP__BATCH_NORM_SCALE,
     BP__BATCH_NORM_SHIFT,
-    BP__BATCH_NORM_SLOPE,
+    BP__BATCH_NORM_SLOPE, /* apply: a factor before SCALE, with which REST is given; NULL: there is none */
     BP__BATCH_NORM_NUMBERS
 } bp__batch_norm_number;
 
@@ -38,7 +39,7 @@ typedef struct bp__batch_norm_kernels {
     /* Adds y, and y * (x - center), to the sums of each lane. */
     void (*sums)(int64_t lanes, int64_t count, const bp__batch_norm_grid *y, const bp__batch_norm_grid *x,
                  const double *center, int64_t step, double *sum, double *product);
-    /* Writes y = (x - center - rest) * scale + shift, or 0 where this is negative if `relu`. */
+    /* Writes y = (x - center - rest) * slope * scale + shift, or 0 where this is negative if `relu`. */
     void (*apply)(int64_t lanes, int64_t count, const bp__batch_norm_grid *y, const bp__batch_norm_grid *x,
                   const void *const numbers[BP__BATCH_NORM_NUMBERS], int64_t step, bool relu);
     /* Writes g = (y - shift - (x - center) * slope) * scale. */
@@ -80,6 +81,15 @@ static inline double bp__batch_norm_rest(const bp__batch_norm_kernels *kernels, 
     const double mean = center + rest, high = kernels->number == sizeof(float) ? (double)(float)mean : mean;
     const double lost = (center - high) + rest;
     return isfinite(lost) ? lost : 0;
+}
+
+/* Returns whether the type of the computation has a scale as a normal number. If not, its two factors are applied one
+ * after the other. */
+static inline bool bp__batch_norm_has_scale(const bp__batch_norm_kernels *kernels, double scale) {
+    const bool single = kernels->number == sizeof(float);
+    const double size = fabs(scale);
+    return scale == 0 || isnan(scale) ||
+           (size >= (single ? (double)FLT_MIN : DBL_MIN) && size <= (single ? (double)FLT_MAX : DBL_MAX));
 }
 
 /* Whether lanes follow the channels, which are several and contiguous in all tensors. */

@@ -148,23 +148,24 @@ INLINE NAME(line) NAME(line_of)(const bp__batch_norm_grid *grid, int64_t i) {
 }
 
 INLINE void NAME(apply_tile)(int64_t lane, int vectors, bool whole, int lanes, NAME(line) y, NAME(line) x,
-                             const NAME(numbers) * numbers, bool step, bool rest, REAL least) {
+                             const NAME(numbers) * numbers, bool step, bool rest, bool twice, REAL least) {
     UNROLL
     for (int v = 0; v < vectors; v++) {
         const int64_t at = lane + v * NAME(WIDTH);
         VECTOR distance = NAME(lanes_at)(x, at, whole, lanes) - NUMBER(CENTER);
         distance = rest ? distance - NUMBER(REST) : distance;
+        distance = twice ? distance * NUMBER(SLOPE) : distance;
         const VECTOR value = AT_LEAST(SPLAT(least), MADD(distance, NUMBER(SCALE), NUMBER(SHIFT)));
         NAME(put)(y.at + at * y.lane, y.lane, whole, lanes, value);
     }
 }
 
 INLINE void NAME(apply_rows)(int64_t lanes, int64_t count, const bp__batch_norm_grid *y, const bp__batch_norm_grid *x,
-                             const NAME(numbers) * numbers, bool step, bool rest, REAL least) {
+                             const NAME(numbers) * numbers, bool step, bool rest, bool twice, REAL least) {
     const bool contiguous = x->lane == 1 && y->lane == 1;
     for (int64_t i = 0; i < count; i++) {
         const NAME(line) to = NAME(line_of)(y, i), from = NAME(line_of)(x, i);
-        EACH_TILE(lanes, contiguous, NAME(apply_tile), to, from, numbers, step, rest, least);
+        EACH_TILE(lanes, contiguous, NAME(apply_tile), to, from, numbers, step, rest, twice, least);
     }
 }
 
@@ -172,12 +173,14 @@ static void NAME(apply)(int64_t lanes, int64_t count, const bp__batch_norm_grid 
                         const void *const given[BP__BATCH_NORM_NUMBERS], int64_t step, bool relu) {
     const NAME(numbers) numbers = NAME(numbers_of)(given);
     const REAL least = relu ? 0 : (REAL)-INFINITY;
-    if (given[BP__BATCH_NORM_REST]) {
-        NAME(apply_rows)(lanes, count, y, x, &numbers, step, true, least);
+    if (given[BP__BATCH_NORM_SLOPE]) {
+        NAME(apply_rows)(lanes, count, y, x, &numbers, step, true, true, least);
+    } else if (given[BP__BATCH_NORM_REST]) {
+        NAME(apply_rows)(lanes, count, y, x, &numbers, step, true, false, least);
     } else if (step) {
-        NAME(apply_rows)(lanes, count, y, x, &numbers, true, false, least);
+        NAME(apply_rows)(lanes, count, y, x, &numbers, true, false, false, least);
     } else {
-        NAME(apply_rows)(lanes, count, y, x, &numbers, false, false, least);
+        NAME(apply_rows)(lanes, count, y, x, &numbers, false, false, false, least);
     }
 }
 

@@ -77,6 +77,8 @@ typedef struct bp__layer_set {
 /* Returns whether the lanes of vectors are channels: the problem is group normalization of images whose channels are
  * the last ones in memory. */
 bool bp__layer_by_channels(const bp_problem *problem);
+/* Returns how many parts such a problem has, which threads share. */
+int64_t bp__layer_channel_parts(const bp_problem *problem);
 
 bp_status bp__layer_plan(const bp_host *host, const bp_problem *problem, const bp__layer_set *set, int threads,
                          bp_prepared **prepared);

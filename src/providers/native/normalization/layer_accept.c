@@ -4,8 +4,11 @@
 #include "batch_norm.h"
 
 #include "providers/native/gemm/choose.h"
+#include "providers/least.h"
 #include "providers/native/family.h"
 #include "providers/native/isa.h"
+
+#include <math.h>
 
 typedef struct found {
     bp__layer_set set;
@@ -22,6 +25,12 @@ static bp__layer_set set_for(const bp_host *host, const bp_problem *problem) {
                            &channels[bp__native_isa(host, problem)][(int)problem->dtype - BP_F16]};
 }
 
+/* The channels of an item, which are neighbours. */
+static double channels_of(const bp_layer_norm_problem *p) {
+    const bool several = p->ndim - p->row_ndim == 2;
+    return (several ? (double)p->size[p->ndim - 1] : 1) * (p->row_ndim > 0 ? (double)p->size[p->row_ndim - 1] : 1);
+}
+
 /* Returns the estimated time on one thread: each pass over the elements, and their copies if they are strided. */
 static double cost_of(const bp_host *host, const bp_problem *problem) {
     const bp_layer_norm_problem *p = &problem->of.layer_norm;
@@ -34,7 +43,10 @@ static double cost_of(const bp_host *host, const bp_problem *problem) {
     const bool inner = p->ndim > p->row_ndim;
     const double segments = inner ? rows * elements / (double)p->size[p->ndim - 1] : rows;
     if (bp__layer_by_channels(problem)) {
-        return 500 + 3 * size * rows * elements / lanes[bp__native_isa(host, problem)];
+        const double lane = lanes[bp__native_isa(host, problem)], channels = channels_of(p);
+        const double filled =
+            channels / (ceil(channels / lane) * lane); /* a part of a vector takes as long as a whole one */
+        return 500 + 3 * size * rows * elements / (lane * filled);
     }
     const double copies = inner && p->stride[backward][p->ndim - 1] != 1 ? 0.5 : 0;
     const double passes = (backward ? 3.5 : 2) / lanes[bp__native_isa(host, problem)];
@@ -49,7 +61,10 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
         return;
     }
     const double alone = cost_of(host, problem);
-    const found f = {set_for(host, problem), bp__native_worth(alone, problem->policy.threads)};
+    found f = {set_for(host, problem), bp__native_worth(alone, problem->policy.threads)};
+    if (bp__layer_by_channels(problem)) {
+        f.threads = (int)bp__least(f.threads, bp__most(bp__layer_channel_parts(problem), 1));
+    }
     verdict.algorithm = bp__layer_by_channels(problem) ? "channels" : "rows";
     verdict.properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT | BP_PROPERTY_PROPAGATES_NAN |
                          BP_PROPERTY_ACCUMULATES_F64;

@@ -6,6 +6,7 @@
 #include "layer_work.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { LANES = 128, BLOCK = 64 };
 
@@ -54,16 +55,39 @@ bool bp__layer_by_channels(const bp_problem *problem) {
     return fits;
 }
 
+/* Returns how many groups a part has: fewer if there are few parts for threads. */
+static int64_t part_of(const bp_problem *problem, const image *of, int64_t *parts) {
+    enum { PARTS = 4, FEW_LANES = 32 };
+    const bp_layer_norm_problem *p = &problem->of.layer_norm;
+    int64_t part = of->channels < LANES ? LANES / of->channels : 1, items = 1;
+    for (int d = 0; d < p->row_ndim; d++) {
+        items *= d == of->group ? 1 : p->size[d];
+    }
+    while (part > 1 && items * ((of->groups + part - 1) / part) < PARTS && part * of->channels > FEW_LANES) {
+        part = (part + 1) / 2;
+    }
+    *parts = items * ((of->groups + part - 1) / part);
+    return part;
+}
+
+int64_t bp__layer_channel_parts(const bp_problem *problem) {
+    const image of = find_image(&problem->of.layer_norm);
+    int64_t parts;
+    part_of(problem, &of, &parts);
+    return parts;
+}
+
 void bp__layer_cut_channels(bp__layer_work *plan) {
     const image of = find_image(&plan->problem.of.layer_norm);
-    plan->part = of.channels < LANES ? LANES / of.channels : 1;
-    plan->parts = plan->rows / of.groups * ((of.groups + plan->part - 1) / plan->part);
+    plan->part = part_of(&plan->problem, &of, &plan->parts);
+    memset(plan->staged, 0, sizeof plan->staged); /* nothing is copied */
 }
 
 /* Numbers of neighbouring channels, as the kernels take them. REAL is f64 at most. */
 typedef struct channel_numbers {
-    double of[BP__BATCH_NORM_SLOPE][LANES];
-    bool has_rest;
+    double of[BP__BATCH_NORM_NUMBERS][LANES];
+    bool has_rest, twice; /* as in run.c */
+    bool fits;            /* all scales are normal numbers */
 } channel_numbers;
 
 /* Memory for one of the two passes. */
@@ -80,7 +104,6 @@ typedef struct groups {
     image of;
     int64_t row, count; /* the first group's number among the rows */
     int64_t offset[2];  /* of X and Y: to the first channel */
-    double center[LANES];
     bp__batch_norm_moments moments[LANES];
     scratch scratch;
 } groups;
@@ -94,6 +117,11 @@ static bp__batch_norm_grid grid_at(const groups *g, int operand, int64_t lane, i
     const int64_t next = bp__layer_strides(g->w->plan, operand)[g->of.position];
     const int64_t offset = g->offset[operand] + lane + from * next;
     return (bp__batch_norm_grid){bp__layer_vector_at(g->w, operand, offset, 0).at, 1, next};
+}
+
+/* Returns the first element of a group. */
+static double center_of(const groups *g, int64_t group) {
+    return g->w->plan->set.channels->load(grid_at(g, X, group * g->of.channels, 0).at);
 }
 
 /* Adds the moments of neighbouring channels, of `positions` elements each, to the moments of their group. */
@@ -117,7 +145,7 @@ static void add_channels(groups *g, int64_t lane, int64_t lanes) {
     const bp__batch_norm_kernels *kernels = g->w->plan->set.channels;
     double *center = g->scratch.moments.center, *mean = g->scratch.moments.mean, *squares = g->scratch.moments.squares;
     for (int64_t l = 0; l < lanes; l++) {
-        center[l] = g->center[(lane + l) / g->of.channels];
+        center[l] = center_of(g, (lane + l) / g->of.channels);
     }
     for (int64_t from = 0; from < g->of.positions; from += BLOCK) {
         const int64_t count = bp__least(BLOCK, g->of.positions - from);
@@ -132,7 +160,6 @@ static void add_channels(groups *g, int64_t lane, int64_t lanes) {
 
 static void find_moments(groups *g) {
     for (int64_t i = 0; i < g->count; i++) {
-        g->center[i] = g->w->plan->set.channels->load(grid_at(g, X, i * g->of.channels, 0).at);
         g->moments[i] = (bp__batch_norm_moments){0, 0, 0};
     }
     for (int64_t lane = 0; lane < lanes_of(g); lane += LANES) {
@@ -156,35 +183,49 @@ static void set_numbers(const groups *g, int64_t group, int64_t first, int64_t c
                         int64_t to) {
     const bp__layer_work *plan = g->w->plan;
     const bp__batch_norm_kernels *kernels = plan->set.channels;
-    const double center = g->center[group], mean = g->moments[group].mean, inverse_std = inverse_std_of(g, group);
+    const double center = center_of(g, group), mean = g->moments[group].mean, inverse_std = inverse_std_of(g, group);
     const double rest = bp__batch_norm_rest(kernels, center, mean);
     const int64_t next = g->of.channel == NONE ? 0 : plan->weight[g->of.channel];
     int64_t weight = g->of.group == NONE ? 0 : (g->row % g->of.groups + group) * plan->weight[g->of.group];
     weight += first * next;
     for (int64_t c = to; c < to + channels; c++, weight += next) {
+        const double factor = weight_at(plan, g->w->weights, weight), scale = inverse_std * factor;
         kernels->set(numbers->of[BP__BATCH_NORM_CENTER], c, center + mean);
         kernels->set(numbers->of[BP__BATCH_NORM_REST], c, rest);
-        kernels->set(numbers->of[BP__BATCH_NORM_SCALE], c, inverse_std * weight_at(plan, g->w->weights, weight));
+        kernels->set(numbers->of[BP__BATCH_NORM_SCALE], c, numbers->twice ? factor : scale);
         kernels->set(numbers->of[BP__BATCH_NORM_SHIFT], c, weight_at(plan, g->w->biases, weight));
+        kernels->set(numbers->of[BP__BATCH_NORM_SLOPE], c, inverse_std);
+        numbers->fits &= bp__batch_norm_has_scale(kernels, scale);
     }
     numbers->has_rest |= rest != 0;
 }
 
-/* Writes the elements of the channels from `lane` on. */
-static void apply_channels(groups *g, int64_t lane, int64_t lanes) {
-    channel_numbers *numbers = &g->scratch.numbers;
+static void set_all_numbers(const groups *g, int64_t lane, int64_t lanes, channel_numbers *numbers) {
     numbers->has_rest = false;
+    numbers->fits = true;
     for (int64_t l = 0, channels; l < lanes; l += channels) {
         const int64_t group = (lane + l) / g->of.channels, first = (lane + l) % g->of.channels;
         channels = bp__least(g->of.channels - first, lanes - l);
         set_numbers(g, group, first, channels, numbers, l);
     }
+}
+
+/* Writes the elements of the channels from `lane` on. */
+static void apply_channels(groups *g, int64_t lane, int64_t lanes) {
+    channel_numbers *numbers = &g->scratch.numbers;
+    numbers->twice = false;
+    set_all_numbers(g, lane, lanes, numbers);
+    if (!numbers->fits) {
+        numbers->twice = true;
+        set_all_numbers(g, lane, lanes, numbers);
+    }
+    const void *given[BP__BATCH_NORM_NUMBERS];
+    for (int i = 0; i < BP__BATCH_NORM_NUMBERS; i++) {
+        const bool absent =
+            !numbers->twice && (i == BP__BATCH_NORM_SLOPE || (i == BP__BATCH_NORM_REST && !numbers->has_rest));
+        given[i] = absent ? NULL : numbers->of[i];
+    }
     const bp__batch_norm_grid x = grid_at(g, X, lane, 0), y = grid_at(g, Y, lane, 0);
-    const void *const given[BP__BATCH_NORM_NUMBERS] = {[BP__BATCH_NORM_CENTER] = numbers->of[BP__BATCH_NORM_CENTER],
-                                                       [BP__BATCH_NORM_REST] =
-                                                           numbers->has_rest ? numbers->of[BP__BATCH_NORM_REST] : NULL,
-                                                       [BP__BATCH_NORM_SCALE] = numbers->of[BP__BATCH_NORM_SCALE],
-                                                       [BP__BATCH_NORM_SHIFT] = numbers->of[BP__BATCH_NORM_SHIFT]};
     g->w->plan->set.channels->apply(lanes, g->of.positions, &y, &x, given, 1, false);
 }
 
@@ -202,7 +243,7 @@ void bp__layer_channels_part(bp__layer_run *w, int64_t part) {
     }
     find_moments(&g);
     for (int64_t i = 0; i < g.count; i++) {
-        bp__layer_store_statistics(w, g.row + i, g.center[i] + g.moments[i].mean, inverse_std_of(&g, i));
+        bp__layer_store_statistics(w, g.row + i, center_of(&g, i) + g.moments[i].mean, inverse_std_of(&g, i));
     }
     for (int64_t lane = 0; lane < lanes_of(&g); lane += LANES) {
         apply_channels(&g, lane, bp__least(LANES, lanes_of(&g) - lane));

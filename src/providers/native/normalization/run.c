@@ -45,6 +45,7 @@ typedef struct call {
     const char *x, *y, *g;
     void *numbers[BP__BATCH_NORM_NUMBERS];
     bool has_rest;   /* some center lost something when it was rounded */
+    bool twice;      /* inverse deviation and weight are applied one after the other: SLOPE and SCALE */
     double *center;  /* the means of BATCH_NORM_BACKWARD; the first values of BATCH_NORM_TRAINING */
     double *counts;  /* BATCH_NORM_TRAINING: the values of each part */
     double *partial; /* HALVES rows for each part */
@@ -89,6 +90,20 @@ static void set_numbers(call *w, int64_t channel, const double values[BP__BATCH_
 
 static double inverse_root(const call *w, double variance) {
     return 1 / sqrt(variance + w->plan->problem.of.batch_norm.eps);
+}
+
+/* Sets the numbers of a channel for its elements: scale and shift of the distance to the mean. */
+static void set_scale(call *w, int64_t channel, const double mean[2], double inverse_std, double weight, double bias) {
+    const double scale = inverse_std * weight;
+    set_numbers(w, channel, (const double[]){mean[0], mean[1], scale, bias, inverse_std});
+    w->twice |= !bp__batch_norm_has_scale(w->plan->set.images, scale);
+}
+
+/* If the scale of some channel is no normal number, all have its factors. */
+static void split_scales(const call *w, int weight) {
+    for (int64_t c = 0; w->twice && c < w->plan->problem.of.batch_norm.channels; c++) {
+        w->plan->set.images->set(w->numbers[BP__BATCH_NORM_SCALE], c, parameter(w, weight, c, 1));
+    }
 }
 
 /* ---- Blocks ---- */
@@ -228,11 +243,13 @@ static void compute_elements(call *w, int64_t chunk, int64_t index) {
     const int64_t lanes = plan->by_channels ? b.channels : b.positions, count = plan->by_channels ? b.positions : 1;
     const bp__batch_norm_grid x = grid_of(plan, w->x, b.x, p->x[LAST], 0), y = grid_of(plan, w->y, b.y, p->y[LAST], 0);
     const void *numbers[BP__BATCH_NORM_NUMBERS];
+    const bool backward = plan->problem.op == BP_OP_BATCH_NORM_BACKWARD;
     for (int i = 0; i < BP__BATCH_NORM_NUMBERS; i++) {
-        const bool absent = i == BP__BATCH_NORM_REST && !w->has_rest;
+        const bool absent = (i == BP__BATCH_NORM_REST && !w->has_rest && !w->twice) ||
+                            (i == BP__BATCH_NORM_SLOPE && !w->twice && !backward);
         numbers[i] = absent ? NULL : (const char *)w->numbers[i] + b.channel * (int64_t)plan->set.images->number;
     }
-    if (plan->problem.op == BP_OP_BATCH_NORM_BACKWARD) {
+    if (backward) {
         const bp__batch_norm_grid g = grid_of(plan, w->g, b.g, p->g[LAST], 0);
         plan->set.images->gradient(lanes, count, &g, &y, &x, numbers, plan->by_channels);
     } else {
@@ -285,9 +302,10 @@ static void run_stage(call *w, void (*compute)(call *w, int64_t chunk, int64_t i
 static void run_inference(call *w) {
     enum { X, WEIGHT, BIAS, MEAN, VARIANCE };
     for (int64_t c = 0; c < w->plan->problem.of.batch_norm.channels; c++) {
-        const double scale = inverse_root(w, parameter(w, VARIANCE, c, 1)) * parameter(w, WEIGHT, c, 1);
-        set_numbers(w, c, (const double[]){parameter(w, MEAN, c, 0), 0, scale, parameter(w, BIAS, c, 0), 0});
+        set_scale(w, c, (const double[]){parameter(w, MEAN, c, 0), 0}, inverse_root(w, parameter(w, VARIANCE, c, 1)),
+                  parameter(w, WEIGHT, c, 1), parameter(w, BIAS, c, 0));
     }
+    split_scales(w, WEIGHT);
     run_stage(w, compute_elements, w->plan->blocks);
 }
 
@@ -308,10 +326,10 @@ static void finish_statistics(call *w) {
         write_parameter(w, RUNNING_MEAN, c, (1 - m) * parameter(w, RUNNING_MEAN, c, 0) + m * mean);
         write_parameter(w, RUNNING_VAR, c,
                         (1 - m) * parameter(w, RUNNING_VAR, c, 0) + m * (all.squares / (all.count - 1)));
-        set_numbers(w, c,
-                    (const double[]){w->center[c], all.mean, inverse_std * parameter(w, WEIGHT, c, 1),
-                                     parameter(w, BIAS, c, 0), 0});
+        set_scale(w, c, (const double[]){w->center[c], all.mean}, inverse_std, parameter(w, WEIGHT, c, 1),
+                  parameter(w, BIAS, c, 0));
     }
+    split_scales(w, WEIGHT);
 }
 
 /* The means of values near to each other are computed from the differences to one of them, so that they lose nothing.
