@@ -3,6 +3,7 @@
 #include "dispatch/needs.h"
 #include "base/uncancelled.h"
 #include "device/internal.h"
+#include "dist/internal.h"
 
 #include "machine/internal.h"
 #include "tensor/internal.h"
@@ -139,9 +140,11 @@ __attribute__((noinline)) static bp_status execute(const bp_plan *plan, const bp
     BP__TRY(check_addresses(plan, operands, &whole));
     const bool observed = bp__thread.observed; /* calls in interrupt checks may change it */
     int64_t start = observed ? bp__now_ns() : 0;
-    const bool before = bp__distributed_hold(plan);
+    const bool map = bp__place_is_map(plan->problem.place), before = map && bp__distributed_hold();
     bp_status status = whole.packed ? bp__packed_run(plan, operands, &whole) : bp__plan_run(plan, operands, &whole);
-    bp__distributed_release(before);
+    if (map) {
+        bp__distributed_release(before);
+    }
     if (observed) {
         bp__trace_call(plan, false, start, bp__now_ns(), status);
     }

@@ -269,8 +269,8 @@ bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_
 /* The same for distributed operands; and the part of the provider. */
 bp_status bp__prepare_distributed(const bp_problem *problem, bp_prepared *inner, bp_prepared **prepared);
 const bp_prepared *bp__distributed_inner(const bp_prepared *prepared);
-/* Enclose a run of a plan of the program: the ranks of distributed operands compare nothing then. */
-bool bp__distributed_hold(const bp_plan *plan);
+/* Enclose a run of a plan with distributed operands that the program holds: the ranks compare nothing then. */
+bool bp__distributed_hold(void);
 void bp__distributed_release(bool before);
 /* Ends a call with distributed operands that has not reached a run: with this status on this rank. Returns the status
  * of all ranks. Returns `status` for other calls. */

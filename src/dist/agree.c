@@ -93,7 +93,7 @@ static void fill(const bp_comm *comm, double *values, const bp__dist_hashes *has
         values[2 * i] = hashes->part[i];
         values[2 * i + 1] = -(double)hashes->part[i];
     }
-    values[STATUS_AT] = status == BP_OK ? 0 : status * RANKS + of_rank(comm);
+    values[STATUS_AT] = status == BP_OK ? 0 : (double)status * RANKS + of_rank(comm);
     values[FLAG_AT] = flag ? of_rank(comm) + 1 : 0;
 }
 

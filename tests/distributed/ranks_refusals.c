@@ -33,7 +33,11 @@ static void expect(bp_status got, bp_status wanted, const char *words, const cha
 }
 
 static void named(char *buffer, size_t size, int rank) {
-    snprintf(buffer, size, ranks_size > 1 ? "rank %d" : "", rank);
+    if (ranks_size > 1) {
+        snprintf(buffer, size, "rank %d", rank);
+    } else {
+        buffer[0] = 0;
+    }
 }
 
 /* ---- The same on all ranks ---- */

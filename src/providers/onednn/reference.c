@@ -78,8 +78,9 @@ static bool is_convolution(const bp__onednn_call *call) {
 
 /* Loops without vectors, which average contiguous images with fewer channels than a vector has. */
 static bool is_simple_pooling(const bp__onednn_plan *plan, const char *name) {
-    const int kind = plan->call.kind;
-    return (kind == BP__ONEDNN_AVERAGE || kind == BP__ONEDNN_AVERAGE_BACKWARD) && strncmp(name, "simple", 6) == 0;
+    const bp__onednn_call *call = &plan->call;
+    return (call->kind == BP__ONEDNN_AVERAGE || call->kind == BP__ONEDNN_AVERAGE_BACKWARD) &&
+           strncmp(name, "simple", 6) == 0;
 }
 
 /* The library's own name of its recurrent layers on kernels of products begins as the name of reference loops. Its
