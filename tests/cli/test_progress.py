@@ -19,7 +19,8 @@ def frames_of(shown, text):
 def test_time_that_is_left(environment, tmp_path):
     changed = {**ALONE, "BACKPLANE_CACHE_DIR": str(tmp_path / "fresh"), "BACKPLANE_CALIBRATION": "auto"}
     *frames, last = frames_of(on_terminal({**environment, **changed}, "tune", "--machine", "--seconds", "4"), ": native, ")
-    assert any("s left  group" in frame for frame in frames) or len(frames) < 3  # a slow machine begins few groups
+    # A slow machine begins few groups, and a fast one has ended in the two seconds after which the time is shown, of four.
+    assert any("s left  group" in frame for frame in frames) or len(frames) < 3 or max(frame.count("#") for frame in frames) <= 10
     assert all(frame.startswith("[") and len(frame) <= 79 and "\n" not in frame for frame in frames)
     assert last.strip() == ""  # the line is blank before the results are written
 

@@ -22,7 +22,8 @@ def test_family(python, family, types):
         cases = re.findall(rf"^{family} {kind} (.+)\n.*\n  numpy .* ([\d.]+) x backplane$", done.stdout, re.M)
         row = next(row for row in of_numpy if row[2] == kind)
         least = min(cases, key=lambda case: float(case[1]))
-        assert int(row[4]) == len(cases) > 5 and abs(float(row[6]) - float(least[1])) < 0.01 and row[8] == least[0]
+        slowest = {case[0] for case in cases if float(case[1]) == float(least[1])}  # times are rounded, so that several may be equal
+        assert int(row[4]) == len(cases) > 5 and abs(float(row[6]) - float(least[1])) < 0.01 and row[8] in slowest
 
 
 def test_peers_that_are_not_installed_are_named(python, tmp_path):

@@ -73,6 +73,7 @@ typedef struct inspect_process {
     inspect_command *commands; /* that make the program faster, by the times */
     int command_count;
     bool environment_known;
+    bool launched;         /* `launch` sends its calls to other libraries, so its own ones are not judged as slow */
     char *preload, *audit; /* LD_PRELOAD and LD_AUDIT when the program started; NULL: unset or unknown */
 } inspect_process;
 

@@ -189,7 +189,7 @@ static char *kernel_advice(const inspect_library *library) {
 
 /* Code without fast kernels for this processor, which no variable changes. */
 static void judge_code(inspect_process *p) {
-    for (int i = 0; i < p->library_count; i++) {
+    for (int i = 0; i < p->library_count && !p->launched; i++) {
         const inspect_library *library = &p->libraries[i];
         if (!library->facts.id || is_facade(library) || !(library->interfaces & INSPECT_BLAS)) {
             continue;

@@ -157,6 +157,7 @@ void launch_profile(const launch_calls *calls, const cli_args *args, inspect_pro
     print_end(calls);
     print_reference(calls);
     launch_print_savings(calls, args);
+    process->launched = !cli_has(args, "observe");
     launch_print_libraries(process);
     free(merged);
 }
