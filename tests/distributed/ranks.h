@@ -16,6 +16,10 @@ void ranks_open(void);
 #define CHECK(condition, ...) ranks_check(condition, __FILE__, __LINE__, __VA_ARGS__)
 bool ranks_check(bool condition, const char *file, int line, const char *format, ...) BP_PRINTF(4, 5);
 
+/* Calls `check` with square blocks of three sizes on each grid of all ranks, with several sources. `all`: whether
+ * nothing is left out (TESTED_ALL). */
+void ranks_each_distribution(void (*check)(const bp_dist *like, bool all));
+
 /* Prints the count of checks of all ranks, closes the communicator, and returns the exit code. */
 int ranks_end(void);
 

@@ -36,6 +36,20 @@ bool ranks_check(bool condition, const char *file, int line, const char *format,
     return condition;
 }
 
+void ranks_each_distribution(void (*check)(const bp_dist *like, bool all)) {
+    static const int blocks[] = {1, 32, 64};
+    for (int rows = 1; rows <= ranks_size; rows++) {
+        for (int b = 0; b < 3 && ranks_size % rows == 0; b++) {
+            const bp_dist like = {.struct_size = sizeof like,
+                                  .comm = ranks_comm,
+                                  .grid = {rows, ranks_size / rows},
+                                  .block = {blocks[b], blocks[b]},
+                                  .source = {b == 1 ? rows - 1 : 0, b == 2 ? ranks_size / rows - 1 : 0}};
+            check(&like, getenv("TESTED_ALL") != NULL);
+        }
+    }
+}
+
 int ranks_end(void) {
     printf("rank %d of %d: %ld checks, %ld failed\n", ranks_rank, ranks_size, checks, failures);
     fflush(stdout);

@@ -182,18 +182,7 @@ static void check_distribution(const bp_dist *like, bool all) {
 }
 
 int main(void) {
-    const bool all = getenv("TESTED_ALL") != NULL;
-    static const int blocks[] = {1, 32, 64};
     ranks_open();
-    for (int rows = 1; rows <= ranks_size; rows++) {
-        for (int b = 0; b < 3 && ranks_size % rows == 0; b++) {
-            bp_dist like = {.struct_size = sizeof like,
-                            .comm = ranks_comm,
-                            .grid = {rows, ranks_size / rows},
-                            .block = {blocks[b], blocks[b]},
-                            .source = {b == 1 ? rows - 1 : 0, b == 2 ? ranks_size / rows - 1 : 0}};
-            check_distribution(&like, all);
-        }
-    }
+    ranks_each_distribution(check_distribution);
     return ranks_end();
 }

@@ -94,6 +94,50 @@ static void test_batch_norm(void **state) {
     }
 }
 
+/* Inverse deviation times weight is infinite in f32, or too small, and the results are not. */
+static void test_scales_that_are_no_normal_numbers(void **state) {
+    enum { CHANNELS = 5, COUNT = 2 * CHANNELS * 6 };
+    static const double cases[][3] = {{1e-18, 1e-36, 1e22}, {1e18, 1e36, 1e-25}}; /* elements, variance, weight */
+    (void)state;
+    test_device_need();
+    for (int k = 0; k < 2; k++) {
+        const double inverse_std = 1 / sqrt((double)(float)cases[k][1]), weight = (double)(float)cases[k][2];
+        device_array x, y, p[3];
+        make(&x, BP_F32, 3, (const int64_t[]){2, CHANNELS, 6});
+        make(&y, BP_F32, 3, (const int64_t[]){2, CHANNELS, 6});
+        for (int64_t i = 0; i < COUNT; i++) {
+            test_array_set(&x.host, i, cases[k][0] * (double)(i % 7 - 3));
+        }
+        device_array_send(&x);
+        for (int i = 0; i < 3; i++) {
+            make(&p[i], BP_F32, 1, (const int64_t[]){CHANNELS});
+            for (int64_t c = 0; c < CHANNELS; c++) {
+                test_array_set(&p[i].host, c, i == 0 ? cases[k][2] : i == 1 ? 0 : cases[k][1]);
+            }
+            device_array_send(&p[i]);
+        }
+        const bp_batch_norm_call call = {.struct_size = sizeof call,
+                                         .pass = BP_BATCH_NORM_INFERENCE,
+                                         .input = device_array_side(&x, 0),
+                                         .weight = device_array_side(&p[0], 0),
+                                         .running_mean = device_array_side(&p[1], 0),
+                                         .running_var = device_array_side(&p[2], 0),
+                                         .output = device_array_side(&y, 0)};
+        assert_ok(bp_batch_norm_run(NULL, &call));
+        assert_on_device("batch norm");
+        device_array_fetch(&y, "batch norm");
+        for (int64_t i = 0; i < COUNT; i++) {
+            const double want = test_array_get(&x.host, i) * inverse_std * weight;
+            assert_true(fabs(test_array_get(&y.host, i) - want) <= 5 * 0x1p-24 * fabs(want));
+        }
+        device_array_free(&x);
+        device_array_free(&y);
+        for (int i = 0; i < 3; i++) {
+            device_array_free(&p[i]);
+        }
+    }
+}
+
 /* ---- Layer, RMS and group normalization ---- */
 
 typedef struct rows {
@@ -358,7 +402,8 @@ static void test_far_pool(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_batch_norm), cmocka_unit_test(test_layer_norm),
-                                       cmocka_unit_test(test_pool), cmocka_unit_test(test_far_pool)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_batch_norm), cmocka_unit_test(test_scales_that_are_no_normal_numbers),
+        cmocka_unit_test(test_layer_norm), cmocka_unit_test(test_pool), cmocka_unit_test(test_far_pool)};
     return cmocka_run_group_tests(tests, test_device_setup, NULL);
 }

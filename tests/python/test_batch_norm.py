@@ -91,6 +91,22 @@ def test_refusals():
     assert "4 channels of 1 values" in str(bp.explain(F.batch_norm, x, np.zeros(4), np.ones(4)))
 
 
+@pytest.mark.parametrize("size, gain, by", [(1e-20, 1e25, 1e-25), (1e20, 1e-25, 1e25)])
+def test_gradients_whose_scale_is_no_normal_number(size, gain, by):
+    """Inverse deviation times weight is infinite in f32, or too small, and the gradient is not."""
+    shape = (4, 9, 5, 4)
+    x, y = (draw(*shape, seed=8) * size).astype("f4"), (draw(*shape, seed=9) * by).astype("f4")
+    weight, wide = np.full(9, gain, "f4"), x.astype("f8")
+    mean, variance = wide.mean(axes(x), keepdims=True), wide.var(axes(x), keepdims=True)
+    inverse = 1 / np.sqrt(variance)
+    inputs = (wide - mean) * inverse
+    wanted = y - y.mean(axes(x), dtype="f8", keepdims=True) - inputs * (y * inputs).mean(axes(x), keepdims=True)
+    wanted = wanted * inverse * np.float64(weight[0])
+    for of in (lambda a: a, lambda a: np.moveaxis(np.ascontiguousarray(np.moveaxis(a, 1, -1)), -1, 1)):
+        got = grad.batch_norm_gradients(of(x), of(y), weight, mean.ravel().astype("f4"), inverse.ravel().astype("f4"))[0]
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5 * np.abs(wanted).max())
+
+
 @pytest.fixture
 def torch():
     try:

@@ -82,7 +82,7 @@ static bool take_pivots(const bp__scalapack_call *call, int *local) {
 
 static bp_status run_solve(bp__scalapack_call *call, int *info) {
     const bp_linalg_problem *l = &call->plan->problem.of.linalg;
-    const bool complex = call->plan->problem.dtype == BP_C64 || call->plan->problem.dtype == BP_C128;
+    const bool complex = bp__scalapack_is_complex(&call->plan->problem);
     const bp__scalapack_matrix factors = bp__scalapack_operand(call, 0), x = bp__scalapack_operand(call, 3);
     const int n = (int)l->n, k = (int)l->k;
     int *pivots = (int *)(void *)call->work;
@@ -161,7 +161,7 @@ static void call_inverse(bp__scalapack_call *call, const bp__scalapack_matrix *a
 
 static bp_status run_inverse(bp__scalapack_call *call, int *info) {
     const bp_linalg_problem *l = &call->plan->problem.of.linalg;
-    const bool complex = call->plan->problem.dtype == BP_C64 || call->plan->problem.dtype == BP_C128;
+    const bool complex = bp__scalapack_is_complex(&call->plan->problem);
     const bp__scalapack_matrix a = bp__scalapack_operand(call, 1);
     const int n = (int)l->n, ask = -1;
     double asked[4] = {0};

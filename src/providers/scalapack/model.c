@@ -21,7 +21,7 @@ static double item_of(const bp_problem *problem) {
 }
 
 static double complex_factor(const bp_problem *problem) {
-    return problem->dtype == BP_C64 || problem->dtype == BP_C128 ? 4 : 1;
+    return bp__scalapack_is_complex(problem) ? 4 : 1;
 }
 
 static double memory_of(const bp_problem *problem, const bp_dist_place *place, int64_t rows, int64_t columns) {

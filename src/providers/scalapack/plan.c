@@ -185,7 +185,7 @@ static void destroy(bp_prepared *self) {
 
 static bp_status find_routines(bp__scalapack_plan *plan) {
     const uint32_t dtype = plan->problem.dtype;
-    const bool complex = dtype == BP_C64 || dtype == BP_C128;
+    const bool complex = bp__scalapack_is_complex(&plan->problem);
     const char letter = dtype == BP_F32 ? 's' : dtype == BP_F64 ? 'd' : dtype == BP_C64 ? 'c' : 'z';
     const bp__scalapack_operation *operation = plan->operation;
     const bp_host *host = plan->instance->host;

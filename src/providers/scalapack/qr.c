@@ -1,10 +1,6 @@
 /* qr.c - computes qr, and lstsq by it. */
 #include "providers/scalapack/scalapack.h"
 
-static bool is_complex(const bp__scalapack_call *call) {
-    return call->plan->problem.dtype == BP_C64 || call->plan->problem.dtype == BP_C128;
-}
-
 static const char *refuse_qr(const bp_problem *problem, const bp_dist_place *place) {
     (void)place;
     const bp_linalg_problem *l = &problem->of.linalg;
@@ -62,7 +58,8 @@ static bp_status run_form(bp__scalapack_call *call, const qr *f, int *info) {
     void *work;
     copy_part(call, &q, &f->a);
     call_form(call, &q, f, asked, &ask, info);
-    const bp_status status = bp__scalapack_take_asked(call, asked, 0, is_complex(call), &count, &work);
+    const bp_status status =
+        bp__scalapack_take_asked(call, asked, 0, bp__scalapack_is_complex(&call->plan->problem), &count, &work);
     if (status == BP_OK) {
         call_form(call, &q, f, work, &count, info);
     }
@@ -79,7 +76,8 @@ static bp_status run_qr(bp__scalapack_call *call, int *info) {
     void *work;
     bp__scalapack_copy(call, &f.a, 0);
     call_factor(call, &f, asked, &ask, info);
-    const bp_status status = bp__scalapack_take_asked(call, asked, 0, is_complex(call), &count, &work);
+    const bp_status status =
+        bp__scalapack_take_asked(call, asked, 0, bp__scalapack_is_complex(&call->plan->problem), &count, &work);
     if (status != BP_OK) {
         return status;
     }
@@ -145,7 +143,8 @@ static bp_status run_lstsq(bp__scalapack_call *call, int *info) {
     bp__scalapack_copy(call, &a, 0);
     bp__scalapack_copy(call, &sides, 1);
     call_lstsq(call, &a, &sides, asked, &ask, info);
-    const bp_status status = bp__scalapack_take_asked(call, asked, 0, is_complex(call), &count, &work);
+    const bp_status status =
+        bp__scalapack_take_asked(call, asked, 0, bp__scalapack_is_complex(&call->plan->problem), &count, &work);
     if (status == BP_OK) {
         call_lstsq(call, &a, &sides, work, &count, info);
         copy_part(call, &x, &sides);

@@ -124,6 +124,10 @@ bp_status bp__scalapack_plan_make(void *instance, const bp_problem *problem, con
 
 size_t bp__scalapack_item(const bp_problem *problem); /* bytes of an element of its type */
 
+static inline bool bp__scalapack_is_complex(const bp_problem *problem) {
+    return problem->dtype == BP_C64 || problem->dtype == BP_C128;
+}
+
 /* ---- Workspaces (workspace.c): all ranks call these together ---- */
 
 /* Allocates memory with a margin on both sides; NULL if there is none. bp__scalapack_give() frees it. */

@@ -1,10 +1,6 @@
 /* spectra.c - computes eigh and svd. Both destroy the matrix, so that they get a copy. */
 #include "providers/scalapack/scalapack.h"
 
-static bool is_complex(const bp__scalapack_call *call) {
-    return call->plan->problem.dtype == BP_C64 || call->plan->problem.dtype == BP_C128;
-}
-
 static size_t matrix_bytes(const bp__scalapack_plan *plan) {
     const bp_linalg_problem *l = &plan->problem.of.linalg;
     const int64_t elements = bp__scalapack_own(plan->place, 0, l->m) * bp__scalapack_own(plan->place, 1, l->n);
@@ -34,7 +30,7 @@ static void call_eigh(bp__scalapack_call *call, const eigh *e, void *work, const
     const bp_linalg_problem *l = &call->plan->problem.of.linalg;
     const char *uplo = l->upper ? "U" : "L";
     const int n = (int)l->n;
-    if (is_complex(call)) {
+    if (bp__scalapack_is_complex(&call->plan->problem)) {
         BP__SCALAPACK_ROUTINE(call, 0, const char *, const char *, const int *, BP__SCALAPACK_MATRIX, void *,
                               BP__SCALAPACK_MATRIX, void *, const int *, void *, const int *, int *, const int *, int *,
                               size_t, size_t)
@@ -69,9 +65,9 @@ static bp_status run_eigh(bp__scalapack_call *call, int *info) {
     bp__scalapack_copy(call, &e.a, 0);
     call_eigh(call, &e, asked.work, &ask, asked.reals, &ask, asked.integers, &ask, info);
     const int integer_count = asked.integers[0];
-    bp_status status =
-        bp__scalapack_take_asked(call, asked.work, forgotten(call), is_complex(call), &work_count, &work);
-    if (status == BP_OK && is_complex(call)) {
+    bp_status status = bp__scalapack_take_asked(call, asked.work, forgotten(call),
+                                                bp__scalapack_is_complex(&call->plan->problem), &work_count, &work);
+    if (status == BP_OK && bp__scalapack_is_complex(&call->plan->problem)) {
         status = bp__scalapack_take_asked(call, asked.reals, forgotten(call), false, &real_count, &reals);
     }
     status = status == BP_OK ? bp__scalapack_take(call, (size_t)integer_count * sizeof(int), &integers) : status;
@@ -121,7 +117,7 @@ static void call_svd(bp__scalapack_call *call, const svd *s, void *work, const i
     const bp_linalg_problem *l = &call->plan->problem.of.linalg;
     const char *left = s->left ? "V" : "N", *right = s->right ? "V" : "N";
     const int m = (int)l->m, n = (int)l->n;
-    if (is_complex(call)) {
+    if (bp__scalapack_is_complex(&call->plan->problem)) {
         BP__SCALAPACK_ROUTINE(call, 0, const char *, const char *, const int *, const int *, BP__SCALAPACK_MATRIX,
                               void *, BP__SCALAPACK_MATRIX, BP__SCALAPACK_MATRIX, void *, const int *, void *, int *,
                               size_t, size_t)
@@ -151,8 +147,9 @@ static bp_status run_svd(bp__scalapack_call *call, int *info) {
     s.vh = s.right ? bp__scalapack_operand(call, 3) : bp__scalapack_in(call, NULL, k, l->n);
     bp__scalapack_copy(call, &s.a, 0);
     call_svd(call, &s, asked.work, &ask, asked.reals, info);
-    bp_status status = bp__scalapack_take_asked(call, asked.work, 0, is_complex(call), &work_count, &work);
-    if (status == BP_OK && is_complex(call)) { /* as the routine's description says */
+    bp_status status = bp__scalapack_take_asked(call, asked.work, 0, bp__scalapack_is_complex(&call->plan->problem),
+                                                &work_count, &work);
+    if (status == BP_OK && bp__scalapack_is_complex(&call->plan->problem)) { /* as the routine's description says */
         status = bp__scalapack_take(call, (size_t)(1 + 4 * most) * call->item / 2, &reals);
     }
     if (status == BP_OK) {

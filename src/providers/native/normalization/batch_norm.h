@@ -25,7 +25,8 @@ typedef enum bp__batch_norm_number {
     BP__BATCH_NORM_REST, /* what CENTER lost when it was rounded; NULL: nothing */
     BP__BATCH_NORM_SCALE,
     BP__BATCH_NORM_SHIFT,
-    BP__BATCH_NORM_SLOPE, /* apply: a factor before SCALE, with which REST is given; NULL: there is none */
+    BP__BATCH_NORM_FACTOR, /* the inverse deviation, where SCALE has the weight alone; then REST is given. NULL: none */
+    BP__BATCH_NORM_SLOPE,  /* of gradients */
     BP__BATCH_NORM_NUMBERS
 } bp__batch_norm_number;
 
@@ -39,10 +40,10 @@ typedef struct bp__batch_norm_kernels {
     /* Adds y, and y * (x - center), to the sums of each lane. */
     void (*sums)(int64_t lanes, int64_t count, const bp__batch_norm_grid *y, const bp__batch_norm_grid *x,
                  const double *center, int64_t step, double *sum, double *product);
-    /* Writes y = (x - center - rest) * slope * scale + shift, or 0 where this is negative if `relu`. */
+    /* Writes y = (x - center - rest) * factor * scale + shift, or 0 where this is negative if `relu`. */
     void (*apply)(int64_t lanes, int64_t count, const bp__batch_norm_grid *y, const bp__batch_norm_grid *x,
                   const void *const numbers[BP__BATCH_NORM_NUMBERS], int64_t step, bool relu);
-    /* Writes g = (y - shift - (x - center) * slope) * scale. */
+    /* Writes g = (y - shift - (x - center) * slope) * scale * factor. */
     void (*gradient)(int64_t lanes, int64_t count, const bp__batch_norm_grid *g, const bp__batch_norm_grid *y,
                      const bp__batch_norm_grid *x, const void *const numbers[BP__BATCH_NORM_NUMBERS], int64_t step);
     double (*load)(const char *from);

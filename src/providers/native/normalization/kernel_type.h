@@ -154,7 +154,7 @@ INLINE void NAME(apply_tile)(int64_t lane, int vectors, bool whole, int lanes, N
         const int64_t at = lane + v * NAME(WIDTH);
         VECTOR distance = NAME(lanes_at)(x, at, whole, lanes) - NUMBER(CENTER);
         distance = rest ? distance - NUMBER(REST) : distance;
-        distance = twice ? distance * NUMBER(SLOPE) : distance;
+        distance = twice ? distance * NUMBER(FACTOR) : distance;
         const VECTOR value = AT_LEAST(SPLAT(least), MADD(distance, NUMBER(SCALE), NUMBER(SHIFT)));
         NAME(put)(y.at + at * y.lane, y.lane, whole, lanes, value);
     }
@@ -173,7 +173,7 @@ static void NAME(apply)(int64_t lanes, int64_t count, const bp__batch_norm_grid 
                         const void *const given[BP__BATCH_NORM_NUMBERS], int64_t step, bool relu) {
     const NAME(numbers) numbers = NAME(numbers_of)(given);
     const REAL least = relu ? 0 : (REAL)-INFINITY;
-    if (given[BP__BATCH_NORM_SLOPE]) {
+    if (given[BP__BATCH_NORM_FACTOR]) {
         NAME(apply_rows)(lanes, count, y, x, &numbers, step, true, true, least);
     } else if (given[BP__BATCH_NORM_REST]) {
         NAME(apply_rows)(lanes, count, y, x, &numbers, step, true, false, least);
@@ -185,14 +185,14 @@ static void NAME(apply)(int64_t lanes, int64_t count, const bp__batch_norm_grid 
 }
 
 INLINE void NAME(gradient_tile)(int64_t lane, int vectors, bool whole, int lanes, NAME(line) g, NAME(line) y,
-                                NAME(line) x, const NAME(numbers) * numbers, bool step) {
+                                NAME(line) x, const NAME(numbers) * numbers, bool step, bool twice) {
     UNROLL
     for (int v = 0; v < vectors; v++) {
         const int64_t at = lane + v * NAME(WIDTH);
         const VECTOR distance = NAME(lanes_at)(x, at, whole, lanes) - NUMBER(CENTER);
         const VECTOR rest = NAME(lanes_at)(y, at, whole, lanes) - NUMBER(SHIFT);
-        NAME(put)
-        (g.at + at * g.lane, g.lane, whole, lanes, MADD(distance, -NUMBER(SLOPE), rest) * NUMBER(SCALE));
+        const VECTOR value = MADD(distance, -NUMBER(SLOPE), rest) * NUMBER(SCALE);
+        NAME(put)(g.at + at * g.lane, g.lane, whole, lanes, twice ? value * NUMBER(FACTOR) : value);
     }
 }
 
@@ -203,10 +203,12 @@ static void NAME(gradient)(int64_t lanes, int64_t count, const bp__batch_norm_gr
     const bool contiguous = g->lane == 1 && y->lane == 1 && x->lane == 1;
     for (int64_t i = 0; i < count; i++) {
         const NAME(line) to = NAME(line_of)(g, i), from = NAME(line_of)(y, i), with = NAME(line_of)(x, i);
-        if (step) {
-            EACH_TILE(lanes, contiguous, NAME(gradient_tile), to, from, with, &numbers, true);
+        if (given[BP__BATCH_NORM_FACTOR]) {
+            EACH_TILE(lanes, contiguous, NAME(gradient_tile), to, from, with, &numbers, step, true);
+        } else if (step) {
+            EACH_TILE(lanes, contiguous, NAME(gradient_tile), to, from, with, &numbers, true, false);
         } else {
-            EACH_TILE(lanes, contiguous, NAME(gradient_tile), to, from, with, &numbers, false);
+            EACH_TILE(lanes, contiguous, NAME(gradient_tile), to, from, with, &numbers, false, false);
         }
     }
 }

@@ -85,9 +85,9 @@ void bp__layer_cut_channels(bp__layer_work *plan) {
 
 /* Numbers of neighbouring channels, as the kernels take them. REAL is f64 at most. */
 typedef struct channel_numbers {
-    double of[BP__BATCH_NORM_NUMBERS][LANES];
-    bool has_rest, twice; /* as in run.c */
-    bool fits;            /* all scales are normal numbers */
+    double of[BP__BATCH_NORM_SLOPE][LANES]; /* all but the last */
+    bool has_rest, twice;                   /* as in run.c */
+    bool fits;                              /* all scales are normal numbers */
 } channel_numbers;
 
 /* Memory for one of the two passes. */
@@ -194,7 +194,7 @@ static void set_numbers(const groups *g, int64_t group, int64_t first, int64_t c
         kernels->set(numbers->of[BP__BATCH_NORM_REST], c, rest);
         kernels->set(numbers->of[BP__BATCH_NORM_SCALE], c, numbers->twice ? factor : scale);
         kernels->set(numbers->of[BP__BATCH_NORM_SHIFT], c, weight_at(plan, g->w->biases, weight));
-        kernels->set(numbers->of[BP__BATCH_NORM_SLOPE], c, inverse_std);
+        kernels->set(numbers->of[BP__BATCH_NORM_FACTOR], c, inverse_std);
         numbers->fits &= bp__batch_norm_has_scale(kernels, scale);
     }
     numbers->has_rest |= rest != 0;
@@ -219,10 +219,10 @@ static void apply_channels(groups *g, int64_t lane, int64_t lanes) {
         numbers->twice = true;
         set_all_numbers(g, lane, lanes, numbers);
     }
-    const void *given[BP__BATCH_NORM_NUMBERS];
-    for (int i = 0; i < BP__BATCH_NORM_NUMBERS; i++) {
+    const void *given[BP__BATCH_NORM_NUMBERS] = {NULL};
+    for (int i = 0; i < BP__BATCH_NORM_SLOPE; i++) {
         const bool absent =
-            !numbers->twice && (i == BP__BATCH_NORM_SLOPE || (i == BP__BATCH_NORM_REST && !numbers->has_rest));
+            !numbers->twice && (i == BP__BATCH_NORM_FACTOR || (i == BP__BATCH_NORM_REST && !numbers->has_rest));
         given[i] = absent ? NULL : numbers->of[i];
     }
     const bp__batch_norm_grid x = grid_at(g, X, lane, 0), y = grid_at(g, Y, lane, 0);

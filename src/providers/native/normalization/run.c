@@ -45,7 +45,7 @@ typedef struct call {
     const char *x, *y, *g;
     void *numbers[BP__BATCH_NORM_NUMBERS];
     bool has_rest;   /* some center lost something when it was rounded */
-    bool twice;      /* inverse deviation and weight are applied one after the other: SLOPE and SCALE */
+    bool twice;      /* inverse deviation and weight are applied one after the other: FACTOR and SCALE */
     double *center;  /* the means of BATCH_NORM_BACKWARD; the first values of BATCH_NORM_TRAINING */
     double *counts;  /* BATCH_NORM_TRAINING: the values of each part */
     double *partial; /* HALVES rows for each part */
@@ -75,28 +75,26 @@ static void write_parameter(const call *w, int operand, int64_t channel, double 
     }
 }
 
-/* Sets the numbers of a channel; CENTER and REST have the mean as a sum. */
-static void set_numbers(call *w, int64_t channel, const double values[BP__BATCH_NORM_NUMBERS]) {
-    const bp__batch_norm_kernels *kernels = w->plan->set.images;
-    const double center = values[BP__BATCH_NORM_CENTER], rest = values[BP__BATCH_NORM_REST];
-    for (int i = 0; i < BP__BATCH_NORM_NUMBERS; i++) {
-        const double value = i == BP__BATCH_NORM_CENTER ? center + rest
-                             : i == BP__BATCH_NORM_REST ? bp__batch_norm_rest(kernels, center, rest)
-                                                        : values[i];
-        kernels->set(w->numbers[i], channel, value);
-        w->has_rest |= i == BP__BATCH_NORM_REST && value != 0;
-    }
-}
-
 static double inverse_root(const call *w, double variance) {
     return 1 / sqrt(variance + w->plan->problem.of.batch_norm.eps);
 }
 
-/* Sets the numbers of a channel for its elements: scale and shift of the distance to the mean. */
-static void set_scale(call *w, int64_t channel, const double mean[2], double inverse_std, double weight, double bias) {
-    const double scale = inverse_std * weight;
-    set_numbers(w, channel, (const double[]){mean[0], mean[1], scale, bias, inverse_std});
-    w->twice |= !bp__batch_norm_has_scale(w->plan->set.images, scale);
+/* Sets the numbers of a channel, whose mean is the sum of two. */
+static void set_numbers(call *w, int64_t channel, const double mean[2], double inverse_std, double weight, double shift,
+                        double slope) {
+    const bp__batch_norm_kernels *kernels = w->plan->set.images;
+    const double rest = bp__batch_norm_rest(kernels, mean[0], mean[1]), scale = inverse_std * weight;
+    const double values[BP__BATCH_NORM_NUMBERS] = {[BP__BATCH_NORM_CENTER] = mean[0] + mean[1],
+                                                   [BP__BATCH_NORM_REST] = rest,
+                                                   [BP__BATCH_NORM_SCALE] = scale,
+                                                   [BP__BATCH_NORM_SHIFT] = shift,
+                                                   [BP__BATCH_NORM_FACTOR] = inverse_std,
+                                                   [BP__BATCH_NORM_SLOPE] = slope};
+    for (int i = 0; i < BP__BATCH_NORM_NUMBERS; i++) {
+        kernels->set(w->numbers[i], channel, values[i]);
+    }
+    w->has_rest |= rest != 0;
+    w->twice |= !bp__batch_norm_has_scale(kernels, scale);
 }
 
 /* If the scale of some channel is no normal number, all have its factors. */
@@ -243,13 +241,11 @@ static void compute_elements(call *w, int64_t chunk, int64_t index) {
     const int64_t lanes = plan->by_channels ? b.channels : b.positions, count = plan->by_channels ? b.positions : 1;
     const bp__batch_norm_grid x = grid_of(plan, w->x, b.x, p->x[LAST], 0), y = grid_of(plan, w->y, b.y, p->y[LAST], 0);
     const void *numbers[BP__BATCH_NORM_NUMBERS];
-    const bool backward = plan->problem.op == BP_OP_BATCH_NORM_BACKWARD;
     for (int i = 0; i < BP__BATCH_NORM_NUMBERS; i++) {
-        const bool absent = (i == BP__BATCH_NORM_REST && !w->has_rest && !w->twice) ||
-                            (i == BP__BATCH_NORM_SLOPE && !w->twice && !backward);
+        const bool absent = !w->twice && (i == BP__BATCH_NORM_FACTOR || (i == BP__BATCH_NORM_REST && !w->has_rest));
         numbers[i] = absent ? NULL : (const char *)w->numbers[i] + b.channel * (int64_t)plan->set.images->number;
     }
-    if (backward) {
+    if (plan->problem.op == BP_OP_BATCH_NORM_BACKWARD) {
         const bp__batch_norm_grid g = grid_of(plan, w->g, b.g, p->g[LAST], 0);
         plan->set.images->gradient(lanes, count, &g, &y, &x, numbers, plan->by_channels);
     } else {
@@ -302,8 +298,8 @@ static void run_stage(call *w, void (*compute)(call *w, int64_t chunk, int64_t i
 static void run_inference(call *w) {
     enum { X, WEIGHT, BIAS, MEAN, VARIANCE };
     for (int64_t c = 0; c < w->plan->problem.of.batch_norm.channels; c++) {
-        set_scale(w, c, (const double[]){parameter(w, MEAN, c, 0), 0}, inverse_root(w, parameter(w, VARIANCE, c, 1)),
-                  parameter(w, WEIGHT, c, 1), parameter(w, BIAS, c, 0));
+        set_numbers(w, c, (const double[]){parameter(w, MEAN, c, 0), 0}, inverse_root(w, parameter(w, VARIANCE, c, 1)),
+                    parameter(w, WEIGHT, c, 1), parameter(w, BIAS, c, 0), 0);
     }
     split_scales(w, WEIGHT);
     run_stage(w, compute_elements, w->plan->blocks);
@@ -326,8 +322,8 @@ static void finish_statistics(call *w) {
         write_parameter(w, RUNNING_MEAN, c, (1 - m) * parameter(w, RUNNING_MEAN, c, 0) + m * mean);
         write_parameter(w, RUNNING_VAR, c,
                         (1 - m) * parameter(w, RUNNING_VAR, c, 0) + m * (all.squares / (all.count - 1)));
-        set_scale(w, c, (const double[]){w->center[c], all.mean}, inverse_std, parameter(w, WEIGHT, c, 1),
-                  parameter(w, BIAS, c, 0));
+        set_numbers(w, c, (const double[]){w->center[c], all.mean}, inverse_std, parameter(w, WEIGHT, c, 1),
+                    parameter(w, BIAS, c, 0), 0);
     }
     split_scales(w, WEIGHT);
 }
@@ -373,10 +369,10 @@ static void run_backward(call *w) {
         write_parameter(w, WEIGHT_GRADIENT, c, product * inverse_std);
         write_parameter(w, BIAS_GRADIENT, c, sum);
         const double slope = p->constant ? 0 : product * share * inverse_std * inverse_std;
-        set_numbers(w, c,
-                    (const double[]){w->center[c], 0, inverse_std * parameter(w, WEIGHT, c, 1),
-                                     p->constant ? 0 : sum * share, slope});
+        set_numbers(w, c, (const double[]){w->center[c], 0}, inverse_std, parameter(w, WEIGHT, c, 1),
+                    p->constant ? 0 : sum * share, slope);
     }
+    split_scales(w, WEIGHT);
     if (w->g) {
         run_stage(w, compute_elements, plan->blocks);
     }

@@ -1,6 +1,6 @@
 /* batch_norm.cl - applies the statistics of channels to their elements.
  *
- * X is the type of the elements, P the type of the parameters. Scale and shift of a channel are computed in WIDE: f64, or
+ * X is the type of the elements, P the type of the parameters. The inverse deviation of a channel is computed in WIDE: f64, or
  * f32 on devices without it. A work item takes `run` neighbouring elements of a row. */
 #include "common.cl"
 
@@ -24,7 +24,7 @@ typedef struct batch_norm {
 
 /* What is applied to the elements of a channel. */
 typedef struct factors {
-    REAL center, scale, shift;
+    REAL center, inverse_std, weight, shift; /* the product of the second and third may not be a number of the type */
 } factors;
 
 static inline WIDE eps_of(const batch_norm *p) {
@@ -38,17 +38,17 @@ static inline WIDE eps_of(const batch_norm *p) {
 static inline factors factors_of(const batch_norm *p, long channel, __global const P_STORAGE *weights,
                                  __global const P_STORAGE *biases, __global const P_STORAGE *means,
                                  __global const P_STORAGE *variances) {
-    const WIDE weight = p->has_weight ? (WIDE)WIDEN_P(weights[channel * p->weight]) : (WIDE)1;
     const WIDE variance = (WIDE)WIDEN_P(variances[channel * p->variance]);
     factors f;
-    f.scale = (REAL)(weight / sqrt(variance + eps_of(p)));
+    f.inverse_std = (REAL)(1 / sqrt(variance + eps_of(p)));
+    f.weight = p->has_weight ? (REAL)WIDEN_P(weights[channel * p->weight]) : (REAL)1;
     f.shift = p->has_bias ? (REAL)WIDEN_P(biases[channel * p->bias]) : (REAL)0;
     f.center = (REAL)WIDEN_P(means[channel * p->mean]);
     return f;
 }
 
 static inline STORAGE applied(STORAGE x, factors f, int relu) {
-    const REAL value = (WIDEN(x) - f.center) * f.scale + f.shift;
+    const REAL value = (WIDEN(x) - f.center) * f.inverse_std * f.weight + f.shift;
     return NARROW(relu && value < 0 ? (REAL)0 : value);
 }
 
