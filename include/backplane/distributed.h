@@ -31,7 +31,7 @@ extern "C" {
 
 /* ---- Communicators ----------------------------------------------------------------------------------------------- */
 
-/* The ranks that compute together. Closed by bp_comm_close(). */
+/* The ranks that compute together. Closed by bp_comm_close(), when no thread uses it or a view of it. */
 typedef struct bp_comm bp_comm;
 
 #define BP_COMM_INIT 1u /* bp_comm_open(): initialize MPI if the program has not */

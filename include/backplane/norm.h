@@ -34,6 +34,8 @@
  * are computed in f32 (f64 in f64) from the deviation, with an error of at most 4 units of rounding of
  * |(input - mean) inverse_std weight| + |bias|, in addition to the errors of the statistics, before they are rounded to
  * the output's type. The mean of TRAINING is not rounded to the type of the computation before it is subtracted.
+ * oneDNN rounds inverse_std weight first, so that its results are infinite where this product is, or lose digits where
+ * it is denormal; `batch_norm.enabled=native` excludes it.
  *
  * BACKWARD subtracts `mean` or running_mean as stored, before it multiplies. So the sums have an error of at most
  * M 2^-50 times the sum of the magnitudes of their terms, and input_gradient has one of at most 8 units of rounding of
