@@ -55,10 +55,16 @@ static void NAME(small)(const bp__native_view *whole, void *scratch) {
 /* Columns of V that are added at once, so that sums are loaded and stored less often. */
 #define DEPTH 4
 /* Vectors of rows whose sums are in registers, and the columns of V up to which that is done for any number of rows. */
-#define GEMV_VECTORS 8
+#define GEMV_VECTORS 12
 #define GEMV_SHORT 32
 
-/* sum[i] = fma(v[i][0..depth), x[0..depth), sum[i]) for `rows` rows, k ascending: the chain of gemm.h. */
+/* Loads the next rows of a column, at most a vector. Memory beyond them is not accessed. */
+INLINE VECTOR NAME(load_up_to)(const REAL *from, int64_t rows) {
+    return rows < VL ? NAME(load_part)(from, (int)rows) : NAME(load)(from);
+}
+
+/* sum[i] = fma(v[i][0..depth), x[0..depth), sum[i]) for `rows` rows, k ascending: the chain of gemm.h. `sum` has whole
+ * vectors. */
 INLINE void NAME(gather)(int depth, REAL *sum, const REAL *v, int64_t v_k, const REAL *x, int rows) {
     VECTOR factor[DEPTH];
     UNROLL
@@ -76,17 +82,20 @@ INLINE void NAME(gather)(int depth, REAL *sum, const REAL *v, int64_t v_k, const
         NAME(store)(sum + i, a);
         NAME(store)(sum + i + VL, b);
     }
-    for (; i < rows; i++) {
+    for (; i < rows; i += VL) {
+        VECTOR a = NAME(load)(sum + i);
+        UNROLL
         for (int l = 0; l < depth; l++) {
-            sum[i] = NAME(scalar_madd)(v[l * v_k + i], x[l], sum[i]);
+            a = NAME(madd)(NAME(load_up_to)(v + l * v_k + i, rows - i), factor[l], a);
         }
+        NAME(store)(sum + i, a);
     }
 }
 
-/* Computes `vectors` vectors of rows for one column s, with all sums in registers. `part`: the last one is not full. */
-INLINE void NAME(gemv_tile)(int vectors, bool part, const bp__native_view *w, int64_t p, int rows, int64_t first,
-                            int64_t end) {
+/* Computes `vectors` vectors of rows for one column s, with all sums in registers. The last one may not be full. */
+INLINE void NAME(gemv_tile)(int vectors, const bp__native_view *w, int64_t p, int rows, int64_t first, int64_t end) {
     const REAL *v = (const REAL *)w->v + p + first * w->v_k, *s = (const REAL *)w->s + first * w->s_k;
+    const int left = rows - (vectors - 1) * VL;
     VECTOR sum[GEMV_VECTORS];
     UNROLL
     for (int i = 0; i < vectors; i++) {
@@ -96,41 +105,45 @@ INLINE void NAME(gemv_tile)(int vectors, bool part, const bp__native_view *w, in
         const VECTOR factor = NAME(splat)(*s);
         UNROLL
         for (int i = 0; i < vectors; i++) {
-            const VECTOR x =
-                part && i == vectors - 1 ? NAME(load_part)(v + i * VL, rows - i * VL) : NAME(load)(v + i * VL);
+            const REAL *from = v + i * VL;
+            const VECTOR x = i < vectors - 1    ? NAME(load)(from)
+                             : PARTS_OF_VECTORS ? NAME(load_part)(from, left)
+                                                : NAME(load_up_to)(from, left);
             sum[i] = NAME(madd)(x, factor, sum[i]);
         }
     }
-    NAME(target) target = NAME(target_of)(w, VL);
-    target.beta = first == 0 ? target.beta : 1;
+    REAL lanes[GEMV_VECTORS * VL];
     UNROLL
     for (int i = 0; i < vectors; i++) {
-        const int left = part && i == vectors - 1 ? rows - i * VL : VL;
-        REAL *to = (REAL *)w->c + (p + i * VL) * w->c_p;
-        if (w->c_p == 1) {
-            NAME(finish_vector)(sum[i], &target, to, left);
-        } else {
-            REAL lanes[VL];
-            NAME(store)(lanes, sum[i]);
-            NAME(finish_any)(1, 1, lanes, w, target.beta, left, to);
-        }
+        NAME(store)(lanes + i * VL, sum[i]);
     }
+    NAME(finish_any)(vectors, 1, lanes, w, first == 0 ? (REAL)w->beta[0] : 1, rows, (REAL *)w->c + p * w->c_p);
 }
 
-/* Computes a product with one column in tiles of registers: each tile reads its rows of all columns of V. */
+/* One function for each number of vectors: a tile that is smaller than the others has as many chains of sums as it can.
+ */
+typedef void NAME(gemv_function)(const bp__native_view *w, int64_t p, int rows, int64_t first, int64_t end);
+#define GEMV_TILE(vectors)                                                                                             \
+    static void NAME(gemv_##vectors)(const bp__native_view *w, int64_t p, int rows, int64_t first, int64_t end) {      \
+        NAME(gemv_tile)(vectors, w, p, rows, first, end);                                                              \
+    }
+#define GEMV_ROW(vectors) [vectors - 1] = NAME(gemv_##vectors),
+#define EACH_GEMV(X) X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12)
+EACH_GEMV(GEMV_TILE)
+static NAME(gemv_function) *const NAME(gemv_functions)[GEMV_VECTORS] = {EACH_GEMV(GEMV_ROW)};
+#undef GEMV_TILE
+#undef GEMV_ROW
+#undef EACH_GEMV
+
+/* Computes a product with one column in tiles of registers, of similar sizes: each tile reads its rows of all columns
+ * of V. */
 static void NAME(gemv_tiles)(const bp__native_view *w, int64_t first, int64_t end) {
-    int64_t p = 0;
-    for (; p + GEMV_VECTORS * VL <= w->p; p += GEMV_VECTORS * VL) {
-        NAME(gemv_tile)(GEMV_VECTORS, false, w, p, GEMV_VECTORS * VL, first, end);
-    }
-    for (; p + GEMV_VECTORS / 2 * VL <= w->p; p += GEMV_VECTORS / 2 * VL) {
-        NAME(gemv_tile)(GEMV_VECTORS / 2, false, w, p, GEMV_VECTORS / 2 * VL, first, end);
-    }
-    for (; p + VL <= w->p; p += VL) {
-        NAME(gemv_tile)(1, false, w, p, VL, first, end);
-    }
-    if (p < w->p) {
-        NAME(gemv_tile)(1, true, w, p, (int)(w->p - p), first, end);
+    for (int64_t p = 0; p < w->p;) {
+        const int64_t left = (w->p - p + VL - 1) / VL, tiles = (left + GEMV_VECTORS - 1) / GEMV_VECTORS;
+        const int64_t vectors = (left + tiles - 1) / tiles;
+        const int rows = w->p - p < vectors * VL ? (int)(w->p - p) : (int)vectors * VL;
+        NAME(gemv_functions)[vectors - 1](w, p, rows, first, end);
+        p += rows;
     }
 }
 
@@ -145,12 +158,11 @@ static void NAME(gemv)(const bp__native_view *w, void *scratch) {
         return;
     }
     const REAL *s = w->s;
-    const REAL alpha = (REAL)w->alpha[0];
     for (int64_t p = 0; p < w->p; p += SLICE) {
         const int rows = w->p - p < SLICE ? (int)(w->p - p) : SLICE;
         for (int64_t first = 0; first < w->k; first += K_BLOCK) {
             REAL sum[SLICE];
-            memset(sum, 0, (size_t)rows * sizeof(REAL));
+            memset(sum, 0, (size_t)((rows + VL - 1) / VL * VL) * sizeof(REAL));
             const int64_t end = w->k - first < K_BLOCK ? w->k : first + K_BLOCK;
             int64_t k = first;
             for (; k + DEPTH <= end; k += DEPTH) {
@@ -160,11 +172,7 @@ static void NAME(gemv)(const bp__native_view *w, void *scratch) {
             for (; k < end; k++) {
                 NAME(gather)(1, sum, (const REAL *)w->v + p + k * w->v_k, w->v_k, s + k * w->s_k, rows);
             }
-            const REAL beta = first == 0 ? (REAL)w->beta[0] : 1;
-            REAL *c = (REAL *)w->c + p * w->c_p;
-            for (int i = 0; i < rows; i++) {
-                c[i * w->c_p] = beta == 0 ? alpha * sum[i] : NAME(update)(alpha, sum[i], beta, c[i * w->c_p]);
-            }
+            NAME(finish_any)(1, 1, sum, w, first == 0 ? (REAL)w->beta[0] : 1, rows, (REAL *)w->c + p * w->c_p);
         }
     }
 }
