@@ -60,6 +60,9 @@ typedef struct bp__gemm_shape {
     bool divides_items; /* each thread computes a part of the items; otherwise a part of each item */
 } bp__gemm_shape;
 
+/* Whether a class was measured. `calibration` may be NULL, and `class` -1. */
+bool bp__calibration_knows(const bp__calibration *calibration, int class);
+
 /* Returns the predicted time in nanoseconds. *factors is set to the variants that the prediction accounts for. Returns
  * 0 if the base class has no times. */
 double bp__calibration_predict(const bp__calibration *calibration, const bp__gemm_shape *product, uint32_t *factors,

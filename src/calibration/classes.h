@@ -1,8 +1,9 @@
 /* classes.h - lists what is measured: an operation, an element type and a variant, each over a lattice of sizes.
  *
  * Products: the base class of a type has times of plain products: contiguous, row-major, one thread, one item, beta 0.
- * The other classes vary one of these properties over a coarser lattice. Their values become factors to the base class
- * when they are read, so that properties can be combined. The sizes are m, n and k.
+ * The other classes vary one of these properties over a coarser lattice, or have one algorithm of those that a library
+ * offers. Their values become factors to the base class when they are read, so that properties can be combined. The
+ * sizes are m, n and k.
  *
  * Transforms, linear algebra and convolutions: the values are ratios of measured times to the provider's estimates, on
  * one thread. The sizes are the length of a transform, or the side of a square one or of a matrix, and the number of
@@ -29,6 +30,14 @@ typedef enum bp__variant {
     BP__VARIANT_BATCHED,
     BP__VARIANT_INTERLEAVED, /* as BATCHED, where rows of other items are between the rows of an item */
     BP__VARIANT_THREADED,    /* on all processors that this process may use */
+    BP__VARIANT_UNEVEN,      /* of sizes that leave remainders */
+    /* Plain products by one algorithm, where a library offers several; each twice, the second time of uneven sizes: */
+    BP__VARIANT_SMALL,
+    BP__VARIANT_SMALL_UNEVEN,
+    BP__VARIANT_PACKED,
+    BP__VARIANT_PACKED_UNEVEN,
+    BP__VARIANT_BY_GEMM, /* with a vector, by the routine for matrices */
+    BP__VARIANT_BY_GEMM_UNEVEN,
     BP__VARIANTS_OF_PRODUCTS
 } bp__variant;
 
@@ -54,8 +63,8 @@ typedef struct bp__class {
     BP__CLASS_OF_TYPE(text ".f16" more, operation, BP_F16, of_lattice, __VA_ARGS__)                                    \
     BP__CLASS_OF_TYPE(text ".bf16" more, operation, BP_BF16, of_lattice, __VA_ARGS__)
 
-enum { BP__CLASSES = 197 };
-extern const bp__class bp__classes[BP__CLASSES]; /* ops/classes.c makes it from the families' lists */
+enum { BP__CLASSES = 241, BP__CLASS_NAME_BYTES = 40 }; /* at most; with what ends the name */
+extern const bp__class bp__classes[BP__CLASSES];       /* ops/classes.c makes it from the families' lists */
 
 /* Whether the class has the times of plain calls, to which the times of the variants are compared. */
 static inline bool bp__class_is_base(const bp__class *class) {

@@ -104,6 +104,11 @@ static bool is_batch(bp__variant variant) {
     return variant == BP__VARIANT_BATCHED || variant == BP__VARIANT_INTERLEAVED;
 }
 
+/* Whether the variant is measured at whole products, whose time it has then. */
+static bool is_whole(bp__variant variant) {
+    return variant >= BP__VARIANT_UNEVEN;
+}
+
 bool bp__curve_make_factors(bp__calibration *calibration, int index, const bp__calibrated *candidate) {
     const bp__class *class = &bp__classes[index], *base = &bp__classes[bp__class_base(class->dtype)];
     bp__curve *curve = &calibration->curves[index];
@@ -164,11 +169,15 @@ static bool is_measured(const bp__curve *curve, int point) {
     return point >= 0 && curve->measured[point];
 }
 
+bool bp__calibration_knows(const bp__calibration *calibration, int class) {
+    return calibration && class >= 0 && calibration->curves[class].known;
+}
+
 double bp__calibration_predict(const bp__calibration *calibration, const bp__gemm_shape *product, uint32_t *factors,
                                bp__accuracy *accuracy) {
     const double sizes[] = {product->m, product->n, product->k};
     const int base = bp__class_base(product->dtype);
-    int point, ignored;
+    int point;
     *factors = 0;
     *accuracy = BP__ESTIMATED;
     const bp__curve *plain = calibration && base >= 0 ? &calibration->curves[base] : NULL;
@@ -177,17 +186,20 @@ double bp__calibration_predict(const bp__calibration *calibration, const bp__gem
     }
     double value = bp__lattice_value(bp__classes[base].lattice, plain->values, sizes, plain->ratios ? 0 : 1, &point) +
                    (plain->ratios ? log2(product->estimate) : 0);
+    bool measured = is_measured(plain, point);
     for (int variant = 1; variant < BP__VARIANTS_OF_PRODUCTS; variant++) {
         const int class = bp__class_find(bp__classes[base].op, product->dtype, variant);
-        if ((product->variants >> variant & 1) && class >= 0 && calibration->curves[class].known) {
+        measured = measured && (!(product->variants >> variant & 1) || is_whole((bp__variant)variant));
+        if ((product->variants >> variant & 1) && bp__calibration_knows(calibration, class)) {
             const bp__lattice *lattice = bp__classes[class].lattice;
-            double factor = bp__lattice_value(lattice, calibration->curves[class].values, sizes, 0, &ignored);
+            double factor = bp__lattice_value(lattice, calibration->curves[class].values, sizes, 0, &point);
+            measured = measured && is_measured(&calibration->curves[class], point);
             factor = variant == BP__VARIANT_THREADED ? spread(factor, excess_of(product, lattice, sizes)) : factor;
             value += share_of(product, (bp__variant)variant) * factor;
             *factors |= UINT32_C(1) << variant;
         }
     }
-    *accuracy = is_measured(plain, point) && product->variants == 0 ? BP__MEASURED : BP__INTERPOLATED;
+    *accuracy = measured ? BP__MEASURED : BP__INTERPOLATED;
     return exp2(value) * (product->items > 1 ? product->items : 1);
 }
 
@@ -196,7 +208,7 @@ double bp__calibration_ratio(const bp__calibration *calibration, int class, doub
     const double sizes[BP__LATTICE_DIMENSIONS] = {size > 1 ? size : 1, items > 1 ? items : 1, 1};
     int point;
     *accuracy = BP__ESTIMATED;
-    if (!calibration || class < 0 || !calibration->curves[class].known) {
+    if (!bp__calibration_knows(calibration, class)) {
         return 0;
     }
     const double value =

@@ -104,7 +104,7 @@ static void write_classes(const bp__class_set *classes, char *text, size_t size)
 
 /* The words of the helper's command line. */
 typedef struct words {
-    char names[1024], threads[16], turn[16], budget[24], limit[24], memory[24];
+    char names[BP__CLASSES * BP__CLASS_NAME_BYTES], threads[16], turn[16], budget[24], limit[24], memory[24];
     char settings[MOST_SETTINGS][SETTING_BYTES];
     const char *arguments[8 + MOST_SETTINGS + 1];
 } words;

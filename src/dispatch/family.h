@@ -81,10 +81,10 @@ typedef struct bp__measuring {
     /* Finds the class whose ratios apply to an offer, and where the problem is in its lattice; leaves place->class -1
      * if there is none. NULL: there are none, or `predict` is used. */
     void (*place)(const bp_problem *problem, const bp_verdict *verdict, bp__class_place *place);
-    /* Returns the predicted time of the candidate's preferred algorithm; 0 if there is none. `estimate` is the
-     * provider's. NULL: `place` is used. */
-    double (*predict)(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict, int threads,
-                      bp__accuracy *accuracy);
+    /* Returns the predicted time of an offer; 0 if there is none. `preferred` is the offer of the same candidate that
+     * the provider prefers. NULL: `place` is used. */
+    double (*predict)(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict,
+                      const bp_verdict *preferred, bp__accuracy *accuracy);
     /* Removes the sizes, and of the strides all but their kinds, so that similar problems become equal. NULL: a problem
      * has no similar ones. */
     void (*forget_sizes)(bp_problem *problem);

@@ -25,7 +25,7 @@ enum {
     LINE = 48,         /* times in one line of the report */
     SLOW = 3,          /* a library is measured no further if it is this much slower than native at the first points */
     WHOLE_POINTS = 16, /* points of a class that gets all of its time */
-    DOUBTFUL = 4,      /* a time is measured again if it is this much longer than the time of a larger size */
+    DOUBTFUL = 4,      /* a value is measured again if it is this much larger than others make one expect */
     AGAIN_TURNS = 4,   /* times as long as before */
     REFUSED = 3,       /* a class is given up if the candidate refuses the points before this one */
     ROUNDS = 2         /* in which points are measured again that were measured at a low speed */
@@ -149,26 +149,48 @@ static void measure_slowed(task *t) {
     }
 }
 
-/* Returns the least time among the points one knot larger in one dimension; 0 if there are none. */
-static double least_of_larger(const task *t, int point) {
+/* Returns what a point may take at most by the points next to it: not more than one with a larger size, and than one
+ * with a smaller size times the ratio of the sizes. 0 if none is measured. */
+static double expected_time(const task *t, int point) {
     const bp__lattice *lattice = t->class->lattice;
     double least = 0;
     int stride = 1;
     for (int d = lattice->dimensions - 1; d >= 0; stride *= lattice->count[d--]) {
-        if (point / stride % lattice->count[d] + 1 < lattice->count[d]) {
-            const double larger = t->times[point + stride];
-            least = larger > 0 && (least == 0 || larger < least) ? larger : least;
-        }
+        const int knot = point / stride % lattice->count[d];
+        const double larger = knot + 1 < lattice->count[d] ? t->times[point + stride] : 0;
+        const double smaller =
+            knot > 0 ? t->times[point - stride] * (double)lattice->knot[d][knot] / (double)lattice->knot[d][knot - 1]
+                     : 0;
+        least = larger > 0 && (least == 0 || larger < least) ? larger : least;
+        least = smaller > 0 && (least == 0 || smaller < least) ? smaller : least;
     }
     return least;
 }
 
-/* Measures points again that take much longer than larger ones. If that was an interruption, the new time is right; if
- * not, it is a property of the library. */
+static int ascending(const void *x, const void *y) {
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* Returns the median of the ratios; 0 if none is measured. */
+static double expected_ratio(const task *t) {
+    double ratios[BP__LATTICE_POINTS];
+    int count = 0;
+    for (int point = 0; point < bp__lattice_points(t->class->lattice); point++) {
+        ratios[count] = t->times[point];
+        count += t->times[point] > 0;
+    }
+    qsort(ratios, (size_t)count, sizeof *ratios, ascending);
+    return count ? ratios[count / 2] : 0;
+}
+
+/* Measures points again that take much longer than others make one expect. If that was an interruption, the new value
+ * is right; if not, it is a property of the library. */
 static void measure_doubtful(task *t) {
+    const double ratio = t->class->times ? 0 : expected_ratio(t);
     for (int point = 0; point < bp__lattice_points(t->class->lattice) && time_left(t); point++) {
-        const double least = least_of_larger(t, point);
-        if (least > 0 && t->times[point] > DOUBTFUL * least) {
+        const double expected = t->class->times ? expected_time(t, point) : ratio;
+        if (expected > 0 && t->times[point] > DOUBTFUL * expected) {
             int64_t sizes[BP__LATTICE_DIMENSIONS];
             bp__lattice_sizes(t->class->lattice, point, sizes);
             double product_ns;
@@ -230,9 +252,7 @@ static void measure_class(task *t, int own, int threads) {
     measure_with_threads(t, own, threads);
     t->deadline += (int64_t)(t->budget_ms * 1e6 / 2);
     measure_slowed(t);
-    if (t->class->times) {
-        measure_doubtful(t);
-    }
+    measure_doubtful(t);
     for (int point = 0; point < points; point += LINE) {
         report_times(t->class->name, "times", point, t->times + point, points - point < LINE ? points - point : LINE);
     }

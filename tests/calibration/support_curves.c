@@ -15,5 +15,6 @@ void set_curve(bp__calibration *calibration, int variant, double value) {
     curve->known = true;
     for (int i = 0; i < bp__lattice_points(bp__classes[class].lattice); i++) {
         curve->values[i] = (float)log2(value);
+        curve->measured[i] = true;
     }
 }

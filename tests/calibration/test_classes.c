@@ -52,6 +52,14 @@ static void problems_are_of_their_class(void **state) {
     }
 }
 
+/* The helper program gets the names of all classes of an operation in one text. */
+static void names_fit(void **state) {
+    (void)state;
+    for (int class = 0; class < BP__CLASSES; class ++) {
+        assert_true(strlen(bp__classes[class].name) < BP__CLASS_NAME_BYTES);
+    }
+}
+
 /* Returns whether calibration measures an operation in a type. */
 static bool is_measured(bp_op op, bp_dtype dtype) {
     for (int class = 0; class < BP__CLASSES; class ++) {
@@ -66,8 +74,8 @@ static bool is_measured(bp_op op, bp_dtype dtype) {
 static bool is_measured_elsewhere(bp_op op) {
     const bp_problem problem = {.op = op};
     return bp__family_of(&problem) == &bp__family_linalg || op == BP_OP_EINSUM || op == BP_OP_GRAPH ||
-           op == BP_OP_GATHER || op == BP_OP_WHERE || op == BP_OP_VARIANCE ||
-           op == BP_OP_FLIP || op == BP_OP_ROLL || op == BP_OP_ATTENTION_PAGED;
+           op == BP_OP_GATHER || op == BP_OP_WHERE || op == BP_OP_VARIANCE || op == BP_OP_FLIP || op == BP_OP_ROLL ||
+           op == BP_OP_ATTENTION_PAGED;
 }
 
 static void gradients_and_types_are_measured(void **state) {
@@ -89,6 +97,7 @@ static void gradients_and_types_are_measured(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(problems_are_of_their_class),
+        cmocka_unit_test(names_fit),
         cmocka_unit_test(gradients_and_types_are_measured),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

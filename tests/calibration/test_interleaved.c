@@ -27,7 +27,8 @@ static double factor_of(const bp_gemm_problem *g) {
     problem.of.gemm = *g;
     bp_verdict verdict = BP_VERDICT_INIT;
     bp__accuracy accuracy;
-    const double time = bp__gemm_predict(&candidate, &problem, &verdict, 1, &accuracy);
+    verdict.threads = 1;
+    const double time = bp__gemm_predict(&candidate, &problem, &verdict, &verdict, &accuracy);
     free(calibration);
     return time / PLAIN_NS / (double)g->batch;
 }

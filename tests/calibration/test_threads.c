@@ -36,10 +36,12 @@ static double factor_of(int64_t m, int64_t items, uint32_t library_kinds) {
         g->batch_b[0] = LAST * LAST;
         g->batch_c[0] = m * LAST;
     }
-    const bp_verdict verdict = BP_VERDICT_INIT;
+    bp_verdict verdict = BP_VERDICT_INIT;
     bp__accuracy accuracy;
-    const double several = bp__gemm_predict(&candidate, &problem, &verdict, bp__available_cpus(), &accuracy);
-    const double one = bp__gemm_predict(&candidate, &problem, &verdict, 1, &accuracy);
+    verdict.threads = bp__available_cpus();
+    const double several = bp__gemm_predict(&candidate, &problem, &verdict, &verdict, &accuracy);
+    verdict.threads = 1;
+    const double one = bp__gemm_predict(&candidate, &problem, &verdict, &verdict, &accuracy);
     free(calibration);
     return several / one;
 }

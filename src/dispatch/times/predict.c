@@ -63,33 +63,26 @@ static bool predict_by_ratio(const bp__choice *choice, bp__offer *o, bool is_bes
     return o->predicted_ns > 0;
 }
 
-/* Predicts the times of the offers of one candidate, which are those from `first` to `end`. Its algorithms have the
- * ratio of their estimates, because what was measured is the one that the provider prefers. */
-static bool predict_offers(bp__choice *choice, int first, int end) {
+/* Predicts the time of an offer, whose candidate's preferred offer is `best`. */
+static bool predict_offer(const bp__choice *choice, bp__offer *o, const bp__offer *best) {
     const bp__measuring *measuring = bp__family_of(&choice->asked)->measuring;
+    if (!measuring->predict) {
+        return predict_by_ratio(choice, o, o->verdict.cost_ns == best->verdict.cost_ns);
+    }
+    o->predicted_ns = measuring->predict(o->candidate, &choice->asked, &o->verdict, &best->verdict, &o->accuracy);
+    return o->predicted_ns > 0;
+}
+
+/* Predicts the times of the offers of one candidate, which are those from `first` to `end`. */
+static bool predict_offers(bp__choice *choice, int first, int end) {
     const bp__offer *best = NULL;
-    bp__accuracy accuracy = BP__ESTIMATED;
     for (int i = first; i < end; i++) {
         const bp__offer *o = &choice->offers[i];
         best = is_accepted(o) && (!best || is_preferred(o, best)) ? o : best;
     }
-    if (!best) {
-        return true;
-    }
-    const int threads = best->verdict.threads > 0 ? best->verdict.threads : choice->asked.policy.threads;
-    const double estimate = best->verdict.cost_ns;
-    const double time = measuring->predict
-                            ? measuring->predict(best->candidate, &choice->asked, &best->verdict, threads, &accuracy)
-                            : 1;
-    bool known = time > 0;
+    bool known = true;
     for (int i = first; i < end && known; i++) {
-        bp__offer *o = &choice->offers[i];
-        if (!measuring->predict) {
-            known = !is_accepted(o) || predict_by_ratio(choice, o, o->verdict.cost_ns == estimate);
-            continue;
-        }
-        o->predicted_ns = estimate > 0 ? time * o->verdict.cost_ns / estimate : time;
-        o->accuracy = o->verdict.cost_ns != estimate ? BP__INTERPOLATED : accuracy;
+        known = !is_accepted(&choice->offers[i]) || predict_offer(choice, &choice->offers[i], best);
     }
     return known;
 }

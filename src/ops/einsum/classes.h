@@ -19,6 +19,20 @@ static const bp__lattice bp__contract_few = {
     .most = 1 << 16,
 };
 
+/* The sizes are the elements of the result and the products of each. */
+static const bp__lattice bp__contract_matrices = {
+    .dimensions = 2,
+    .count = {4, 4},
+    .knot = {{16, 256, 4096, 65536}, {4, 16, 64, 256}},
+    .most = 1 << 22,
+};
+static const bp__lattice bp__contract_matrices_few = {
+    .dimensions = 2,
+    .count = {2, 2},
+    .knot = {{64, 4096}, {8, 64}},
+    .most = 1 << 20,
+};
+
 /* Kinds of contractions whose times differ by more than their estimates do. */
 typedef enum bp__contract_variant {
     BP__CONTRACT_TRANSPOSED,  /* a copy with whole tiles that are transposed */
@@ -28,12 +42,21 @@ typedef enum bp__contract_variant {
     BP__CONTRACT_ROW_SUMS,    /* the sum of rows */
     BP__CONTRACT_DOTS,        /* products of rows and a vector */
     BP__CONTRACT_SCALED_ROWS, /* the sum of rows times numbers */
-    BP__CONTRACT_PRODUCTS     /* products of elements, without a sum */
+    BP__CONTRACT_PRODUCTS,    /* products of elements, without a sum */
+    /* Products of two matrices, by where summed elements are adjacent: */
+    BP__CONTRACT_MATRICES,     /* in neither */
+    BP__CONTRACT_MATRICES_ONE, /* in one */
+    BP__CONTRACT_MATRICES_BOTH,
+    BP__CONTRACT_MATRICES_ITEMS /* elements of several products are adjacent, in one or both */
 } bp__contract_variant;
 
 #define BP__CONTRACTIONS_OF(what, kind)                                                                                \
     BP__CLASS_OF_TYPE("contract.f32." what, BP_OP_CONTRACT, BP_F32, &bp__contract_sizes, .variant = kind)              \
     BP__CLASSES_OF_TYPES("contract", "." what, BP_OP_CONTRACT, &bp__contract_few, .variant = kind)
+
+#define BP__MATRIX_CONTRACTIONS_OF(what, kind)                                                                         \
+    BP__CLASS_OF_TYPE("contract.f32." what, BP_OP_CONTRACT, BP_F32, &bp__contract_matrices, .variant = kind)           \
+    BP__CLASSES_OF_TYPES("contract", "." what, BP_OP_CONTRACT, &bp__contract_matrices_few, .variant = kind)
 
 #define BP__CLASSES_OF_contract                                                                                        \
     BP__CONTRACTIONS_OF("transposed", BP__CONTRACT_TRANSPOSED)                                                         \
@@ -43,6 +66,10 @@ typedef enum bp__contract_variant {
     BP__CONTRACTIONS_OF("row-sums", BP__CONTRACT_ROW_SUMS)                                                             \
     BP__CONTRACTIONS_OF("dots", BP__CONTRACT_DOTS)                                                                     \
     BP__CONTRACTIONS_OF("scaled-rows", BP__CONTRACT_SCALED_ROWS)                                                       \
-    BP__CONTRACTIONS_OF("products", BP__CONTRACT_PRODUCTS)
+    BP__CONTRACTIONS_OF("products", BP__CONTRACT_PRODUCTS)                                                             \
+    BP__MATRIX_CONTRACTIONS_OF("matrices", BP__CONTRACT_MATRICES)                                                      \
+    BP__MATRIX_CONTRACTIONS_OF("matrices-one", BP__CONTRACT_MATRICES_ONE)                                              \
+    BP__MATRIX_CONTRACTIONS_OF("matrices-both", BP__CONTRACT_MATRICES_BOTH)                                            \
+    BP__MATRIX_CONTRACTIONS_OF("matrices-items", BP__CONTRACT_MATRICES_ITEMS)
 
 #endif

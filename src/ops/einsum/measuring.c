@@ -37,9 +37,31 @@ static bp__contract_variant variant_of_copy(const bp_contract_problem *p) {
     return p->size[to] >= TILE && p->size[from] >= TILE ? BP__CONTRACT_TRANSPOSED : BP__CONTRACT_GATHERED;
 }
 
+/* Whether each operand has a kept dimension that the other one does not have. */
+static bool multiplies_matrices(const bp_contract_problem *p) {
+    bool rows = false, columns = false;
+    for (int d = 0; d < p->output_ndim && p->has_b; d++) {
+        rows |= p->size[d] > 1 && p->b[d] == 0;
+        columns |= p->size[d] > 1 && p->a[d] == 0;
+    }
+    return rows && columns;
+}
+
+static bp__contract_variant variant_of_matrices(const bp_contract_problem *p) {
+    const int a = nearest_dimension(p, p->a), b = nearest_dimension(p, p->b);
+    if ((a < p->output_ndim && p->b[a] != 0) || (b < p->output_ndim && p->a[b] != 0)) {
+        return BP__CONTRACT_MATRICES_ITEMS;
+    }
+    const int along = (a >= p->output_ndim) + (b >= p->output_ndim);
+    return along == 2 ? BP__CONTRACT_MATRICES_BOTH : along == 1 ? BP__CONTRACT_MATRICES_ONE : BP__CONTRACT_MATRICES;
+}
+
 static bp__contract_variant variant_of(const bp_contract_problem *p) {
     if (p->ndim == p->output_ndim) {
         return p->has_b ? BP__CONTRACT_PRODUCTS : variant_of_copy(p);
+    }
+    if (multiplies_matrices(p)) {
+        return variant_of_matrices(p);
     }
     const bool along = nearest_dimension(p, p->a) >= p->output_ndim;
     return along ? (p->has_b ? BP__CONTRACT_DOTS : BP__CONTRACT_SUMS)
@@ -67,6 +89,26 @@ static void set_dimension(bp_contract_problem *p, int64_t size, int64_t a, int64
     p->a[p->ndim] = a;
     p->b[p->ndim] = b;
     p->c[p->ndim++] = c;
+}
+
+/* The product of two matrices of similar sizes, whose rows are two dimensions that are in another order in the result:
+ * products that libraries take as they are seldom become contractions. */
+static void sample_matrices(bp_contract_problem *p, bp__contract_variant variant, int64_t elements, int64_t summed) {
+    const int64_t side = (int64_t)sqrt((double)elements), inner = side < 16 ? 2 : 8, outer = side / inner;
+    const bool along_a = variant == BP__CONTRACT_MATRICES_BOTH, along_b = variant != BP__CONTRACT_MATRICES;
+    set_dimension(p, outer, along_a ? summed : 1, 0, side * inner);
+    set_dimension(p, side, 0, along_b ? summed : 1, inner);
+    set_dimension(p, inner, outer * summed, 0, 1);
+    set_dimension(p, summed, along_a ? 1 : outer, along_b ? 1 : side, 0);
+}
+
+/* Products of matrices, with elements of the other products between the elements of each. */
+static void sample_items(bp_contract_problem *p, int64_t elements, int64_t summed) {
+    const int64_t items = elements < 256 ? 4 : 16, side = (int64_t)sqrt((double)(elements / items));
+    set_dimension(p, side, items, 0, side * items);
+    set_dimension(p, side, 0, items, items);
+    set_dimension(p, items, 1, 1, 1);
+    set_dimension(p, summed, side * items, side * items, 0);
 }
 
 /* A matrix of rows and columns is copied, or multiplied by a vector, or its rows are added; or it is the product of two
@@ -105,6 +147,16 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
         set_dimension(p, rows, 1, 0, 1);
         set_dimension(p, columns, rows, p->has_b, 0);
         break;
+    case BP__CONTRACT_MATRICES:
+    case BP__CONTRACT_MATRICES_ONE:
+    case BP__CONTRACT_MATRICES_BOTH:
+        sample_matrices(p, variant, rows, columns);
+        p->output_ndim = 3;
+        return BP_OK;
+    case BP__CONTRACT_MATRICES_ITEMS:
+        sample_items(p, rows, columns);
+        p->output_ndim = 3;
+        return BP_OK;
     }
     p->output_ndim = variant == BP__CONTRACT_PRODUCTS || variant < BP__CONTRACT_SUMS ? p->ndim : 1;
     return BP_OK;

@@ -44,6 +44,22 @@ static const bp__lattice bp__gemm_large = {
     .most = 1 << 24,
 };
 
+/* Algorithms: the knots are knots of the plain products, so that a factor to these is exact. */
+static const bp__lattice bp__gemm_even = {
+    .dimensions = 3,
+    .count = {6, 6, 6},
+    .knot = {{1, 4, 16, 64, 256, 1024}, {1, 4, 16, 64, 256, 1024}, {1, 4, 16, 64, 256, 1024}},
+    .most = 1 << 22,
+};
+/* Sizes without a factor of 2: their vectors have remainders, and their rows do not fall on the same lines of a cache.
+ */
+static const bp__lattice bp__gemm_uneven = {
+    .dimensions = 3,
+    .count = {7, 7, 7},
+    .knot = {{1, 3, 7, 23, 93, 371, 1483}, {1, 3, 7, 23, 93, 371, 1483}, {1, 3, 7, 23, 93, 371, 1483}},
+    .most = 1 << 22,
+};
+
 #define BP__PRODUCTS_OF(type, text)                                                                                    \
     {"gemm." text ".transposed-a", BP_OP_GEMM, type, BP__VARIANT_TRANSPOSED_A, &bp__gemm_transposed_a, .times = true}, \
         {"gemm." text ".transposed-b", BP_OP_GEMM,   type, BP__VARIANT_TRANSPOSED_B,                                   \
@@ -51,7 +67,15 @@ static const bp__lattice bp__gemm_large = {
         {"gemm." text ".strided", BP_OP_GEMM, type, BP__VARIANT_STRIDED, &bp__gemm_coarse, .times = true},             \
         {"gemm." text ".batched", BP_OP_GEMM, type, BP__VARIANT_BATCHED, &bp__gemm_small, .times = true},              \
         {"gemm." text ".interleaved", BP_OP_GEMM, type, BP__VARIANT_INTERLEAVED, &bp__gemm_small, .times = true},      \
-        {"gemm." text ".threaded", BP_OP_GEMM, type, BP__VARIANT_THREADED, &bp__gemm_large, .times = true},
+        {"gemm." text ".threaded", BP_OP_GEMM, type, BP__VARIANT_THREADED, &bp__gemm_large, .times = true},            \
+        {"gemm." text ".uneven", BP_OP_GEMM, type, BP__VARIANT_UNEVEN, &bp__gemm_uneven, .times = true},               \
+        BP__ALGORITHM(type, text ".small", BP__VARIANT_SMALL, "small"),                                                \
+        BP__ALGORITHM(type, text ".packed", BP__VARIANT_PACKED, "packed"),                                             \
+        BP__ALGORITHM(type, text ".by-gemm", BP__VARIANT_BY_GEMM, "gemm"),
+#define BP__ALGORITHM(type, text, kind, word)                                                                          \
+    {"gemm." text, BP_OP_GEMM, type, kind, &bp__gemm_even, .times = true, .algorithm = word}, {                        \
+        "gemm." text ".uneven", BP_OP_GEMM, type, kind##_UNEVEN, &bp__gemm_uneven, .times = true, .algorithm = word    \
+    }
 #define BP__PLAIN_PRODUCT(type, text, is_first)                                                                        \
     {"gemm." text, BP_OP_GEMM, type, BP__VARIANT_PLAIN, &bp__gemm_dense, .times = true, .first = is_first},
 /* clang-format off */

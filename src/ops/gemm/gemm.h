@@ -60,7 +60,7 @@ bool bp__gemm_elements(const bp_problem *problem, int operand, bp__elements *ele
 /* Returns the product that calibration measures: row-major, one item, one thread, beta 0. */
 bp_problem bp__plain_gemm(bp_dtype dtype, int64_t m, int64_t n, int64_t k);
 double bp__gemm_predict(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict,
-                        int threads, bp__accuracy *accuracy); /* see bp__measuring */
+                        const bp_verdict *preferred, bp__accuracy *accuracy); /* see bp__measuring */
 
 extern const bp__adapter bp__gemm_simulate; /* round_inputs.c: rounds f32 inputs to lower precision */
 

@@ -2,10 +2,12 @@
  *
  * A prediction starts from the measured time of the plain product of the same sizes. Variants that were measured too
  * (transposed, strided, batched, interleaved, with threads) are factors to it. For a property that was not measured,
- * the factor is the ratio of the provider's own estimates with and without it. */
+ * the factor is the ratio of the provider's own estimates with and without it. So it is for an algorithm that was not
+ * measured by itself. */
 #include "ops/gemm/gemm.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Describes an input by its strides. Returns the variants that it needs, as bits. */
 static uint32_t variants_of(int64_t rows, int64_t columns, int64_t row, int64_t column, bp__variant transposed) {
@@ -73,25 +75,83 @@ static double plain_estimate(const bp__candidate *candidate, const bp_problem *p
     return bp__estimate_of(candidate, &plain);
 }
 
+/* Whether a size leaves no remainders in vectors. Where it is large, they matter less than that rows fall on the same
+ * lines of a cache. */
+static bool is_even(int64_t size) {
+    enum { VECTOR = 16, LARGE = 256, LINES = 128 };
+    return (size & (size - 1)) == 0 || size % (size < LARGE ? VECTOR : LINES) == 0;
+}
+
+/* Returns the variant of the offer's algorithm, for even sizes; 0 if it is not measured by itself. */
+static int algorithm_of(const bp_problem *problem, const bp_verdict *verdict) {
+    static const struct {
+        const char *algorithm;
+        bp__variant variant;
+        bool vectors; /* only of products with a vector: in others it is the library's own choice */
+    } measured[] = {{"small", BP__VARIANT_SMALL, false},
+                    {"packed", BP__VARIANT_PACKED, false},
+                    {"gemm", BP__VARIANT_BY_GEMM, true}};
+    const bool vector = problem->of.gemm.m == 1 || problem->of.gemm.n == 1;
+    const size_t length = strcspn(verdict->algorithm, " ");
+    for (int i = 0; i < BP__COUNT(measured); i++) {
+        if (strlen(measured[i].algorithm) == length && memcmp(measured[i].algorithm, verdict->algorithm, length) == 0 &&
+            (vector || !measured[i].vectors)) {
+            return (int)measured[i].variant;
+        }
+    }
+    return 0;
+}
+
+/* Whether the sizes are not far beyond what is measured of the variant. */
+static bool covers(bp_dtype dtype, int variant, const bp__gemm_shape *product) {
+    const int class = bp__class_find(BP_OP_GEMM, dtype, variant);
+    return class >= 0 && product->m * product->n * product->k <= 2 * bp__classes[class].lattice->most;
+}
+
+static bool knows(const bp__calibration *calibration, bp_dtype dtype, int variant) {
+    return bp__calibration_knows(calibration, bp__class_find(BP_OP_GEMM, dtype, variant));
+}
+
+/* Returns the variant that has the time of the whole plain product: of the offer's algorithm, for even or uneven sizes.
+ * *algorithm returns whether it is this algorithm's. */
+static int whole_variant(const bp__calibration *calibration, const bp_problem *problem, const bp_verdict *verdict,
+                         const bp__gemm_shape *product, bool *algorithm) {
+    const bp_dtype dtype = product->dtype;
+    const bp_gemm_problem *g = &problem->of.gemm;
+    const bool even = is_even(g->m) && is_even(g->n) && is_even(g->k);
+    int variant = algorithm_of(problem, verdict);
+    variant = variant && !even && knows(calibration, dtype, variant + 1) ? variant + 1 : variant;
+    *algorithm = variant && knows(calibration, dtype, variant) && covers(dtype, variant, product);
+    return *algorithm ? variant : !even && knows(calibration, dtype, BP__VARIANT_UNEVEN) ? BP__VARIANT_UNEVEN : 0;
+}
+
 double bp__gemm_predict(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict,
-                        int threads, bp__accuracy *accuracy) {
+                        const bp_verdict *preferred, bp__accuracy *accuracy) {
     const bp__calibration *calibration = atomic_load_explicit(&candidate->calibration, memory_order_acquire);
     uint32_t known;
-    bp__gemm_shape product = product_of(problem, threads);
+    bool algorithm;
+    bp__gemm_shape product = product_of(problem, verdict->threads > 0 ? verdict->threads : problem->policy.threads);
     product.divides_items = !(candidate->provider->library_kinds & BP_LIB_BLAS);
     if (product.k == 0) {
         return 0;
     }
+    const int variant = whole_variant(calibration, problem, verdict, &product, &algorithm);
+    const uint32_t whole = variant ? 1u << variant : 0;
+    product.variants |= whole;
     product.estimate = bp__cost_follows_kernels(candidate) ? plain_estimate(candidate, problem, &product) : 0;
     double time = bp__calibration_predict(calibration, &product, &known, accuracy);
     if (time > 0 && (known != product.variants || is_unusual(problem, verdict))) {
         /* All of the difference is taken from the estimates, because the differences of single properties are not
          * known. */
         const double from = plain_estimate(candidate, problem, &product);
-        product.variants = 0;
+        product.variants = algorithm ? 0 : whole;
         product.items = product.threads = 1;
         time =
             from > 0 ? bp__calibration_predict(calibration, &product, &known, accuracy) * verdict->cost_ns / from : 0;
+        *accuracy = BP__INTERPOLATED;
+    } else if (!algorithm && verdict->cost_ns != preferred->cost_ns) {
+        /* What was measured is the algorithm that the provider prefers. */
+        time *= preferred->cost_ns > 0 ? verdict->cost_ns / preferred->cost_ns : 1;
         *accuracy = BP__INTERPOLATED;
     }
     return time;

@@ -1,0 +1,115 @@
+/* test_algorithms.c - tests that each algorithm that a library offers for a product has its own measured times. */
+#include "calibration/support_curves.h"
+#include "ops/gemm/gemm.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+enum { PLAIN_NS = 100, SIZE = 16 };
+#define PREFERRED_COST 50.0
+#define COST 80.0
+#define TIMES_SMALL 3.0
+#define TIMES_BY_GEMM 0.5
+#define TIMES_UNEVEN 1.25
+#define TIMES_SMALL_UNEVEN 1.5
+
+typedef struct offer {
+    const char *algorithm;
+    int64_t m;
+    bool transposed; /* the second operand, whose class has a factor of 2 */
+} offer;
+
+/* Returns the predicted time, relative to the one of the preferred algorithm of a plain product. */
+static double time_of(const offer *o, bool knows_algorithms, bp__accuracy *accuracy) {
+    static const bp_provider provider = {.struct_size = sizeof provider};
+    bp__calibration *calibration = calloc(1, sizeof *calibration);
+    assert_non_null(calibration);
+    set_curve(calibration, BP__VARIANT_PLAIN, PLAIN_NS);
+    set_curve(calibration, BP__VARIANT_TRANSPOSED_B, 2);
+    if (knows_algorithms) {
+        set_curve(calibration, BP__VARIANT_SMALL, TIMES_SMALL);
+        set_curve(calibration, BP__VARIANT_BY_GEMM, TIMES_BY_GEMM);
+        set_curve(calibration, BP__VARIANT_UNEVEN, TIMES_UNEVEN);
+        set_curve(calibration, BP__VARIANT_SMALL_UNEVEN, TIMES_SMALL_UNEVEN);
+    }
+    bp__candidate candidate = {.provider = &provider};
+    atomic_init(&candidate.calibration, calibration);
+    bp_problem problem = bp__plain_gemm(BP_F32, o->m, SIZE, SIZE);
+    if (o->transposed) {
+        problem.of.gemm.b_row = 1;
+        problem.of.gemm.b_column = SIZE;
+    }
+    bp_verdict preferred = BP_VERDICT_INIT, verdict = BP_VERDICT_INIT;
+    preferred.threads = verdict.threads = 1;
+    preferred.cost_ns = PREFERRED_COST;
+    verdict.cost_ns = COST;
+    verdict.algorithm = o->algorithm;
+    const double time = bp__gemm_predict(&candidate, &problem, &verdict, &preferred, accuracy);
+    free(calibration);
+    return time / PLAIN_NS;
+}
+
+static void check(const offer *o, bool knows_algorithms, double times, bp__accuracy expected) {
+    bp__accuracy accuracy;
+    const double found = time_of(o, knows_algorithms, &accuracy);
+    if (fabs(found - times) > 1e-5 * times) {
+        fail_msg("'%s' takes %g times the time, not %g", o->algorithm, found, times);
+    }
+    assert_int_equal(accuracy, expected);
+}
+
+static void measured_algorithms_have_their_times(void **state) {
+    (void)state;
+    check(&(offer){"small", SIZE, false}, true, TIMES_SMALL, BP__MEASURED);
+    check(&(offer){"small avx512", SIZE, false}, true, TIMES_SMALL, BP__MEASURED);
+    check(&(offer){"small", 3 * SIZE, false}, true, TIMES_SMALL, BP__INTERPOLATED);
+    check(&(offer){"small", SIZE, true}, true, 2 * TIMES_SMALL, BP__INTERPOLATED);
+    check(&(offer){"gemm", 1, false}, true, TIMES_BY_GEMM, BP__MEASURED);
+}
+
+/* Sizes with remainders have times of their own. */
+static void uneven_sizes_have_their_times(void **state) {
+    (void)state;
+    const double ratio = COST / PREFERRED_COST;
+    check(&(offer){"small", SIZE + 1, false}, true, TIMES_SMALL_UNEVEN, BP__INTERPOLATED);
+    check(&(offer){"small", 1000, false}, true, TIMES_SMALL_UNEVEN, BP__INTERPOLATED);
+    check(&(offer){"small", 1024, false}, true, TIMES_SMALL, BP__MEASURED);
+    check(&(offer){"packed", SIZE + 1, false}, true, TIMES_UNEVEN * ratio, BP__INTERPOLATED);
+    check(&(offer){"packed", SIZE + 1, true}, true, 2 * TIMES_UNEVEN * ratio, BP__INTERPOLATED);
+    check(&(offer){"small", SIZE + 1, false}, false, ratio, BP__INTERPOLATED);
+}
+
+/* What was measured of small products says nothing of large ones. */
+static void algorithms_end_where_they_were_measured(void **state) {
+    (void)state;
+    const bp__lattice *lattice = bp__classes[bp__class_find(BP_OP_GEMM, BP_F32, BP__VARIANT_SMALL)].lattice;
+    const int64_t m = (int64_t)lattice->most / SIZE / SIZE;
+    check(&(offer){"small", 2 * m, false}, true, 2.0 * (double)m / 1024 * TIMES_SMALL, BP__INTERPOLATED);
+    check(&(offer){"small", 4 * m, false}, true, 4.0 * (double)m / 1024 * COST / PREFERRED_COST, BP__INTERPOLATED);
+}
+
+/* Others have the ratio of their estimates. */
+static void other_algorithms_follow_estimates(void **state) {
+    (void)state;
+    const double ratio = COST / PREFERRED_COST;
+    check(&(offer){"small", SIZE, false}, false, ratio, BP__INTERPOLATED);
+    check(&(offer){"small", SIZE, true}, false, 2 * ratio, BP__INTERPOLATED);
+    check(&(offer){"packed", SIZE, false}, true, ratio, BP__INTERPOLATED); /* has no curve */
+    check(&(offer){"smaller", SIZE, false}, true, ratio, BP__INTERPOLATED);
+    check(&(offer){"gemm", SIZE, false}, true, ratio, BP__INTERPOLATED); /* without a vector */
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(measured_algorithms_have_their_times),
+        cmocka_unit_test(uneven_sizes_have_their_times),
+        cmocka_unit_test(algorithms_end_where_they_were_measured),
+        cmocka_unit_test(other_algorithms_follow_estimates),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
