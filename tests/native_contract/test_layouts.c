@@ -154,6 +154,24 @@ static void test_copies(void **state) {
     }
 }
 
+/* Transposed copies to rows whose distance is a multiple of what a cache repeats, with and without remainders. */
+static void test_colliding_rows(void **state) {
+    (void)state;
+    static const int64_t sizes[][2] = {{1024, 16}, {1001, 37}, {130, 64}, {7, 40}, {256, 15}};
+    EACH_SET(set) {
+        EACH_DTYPE(dtype) {
+            for (int s = 0; s < COUNT(sizes); s++) {
+                task t = from_text("ab->ba", sizes[s], dtype);
+                t.set = set;
+                t.step[C][0] = 1024;
+                check_task(&t);
+                t.step[C][0] = -1024;
+                check_task(&t);
+            }
+        }
+    }
+}
+
 static void test_sums(void **state) {
     (void)state;
     static const char *const texts[] = {"ab->a",  "ab->b",  "abc->ac", "abc->b",    "abc->ca", "abc->",  "aa->",
@@ -223,6 +241,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random),
         cmocka_unit_test(test_copies),
+        cmocka_unit_test(test_colliding_rows),
         cmocka_unit_test(test_sums),
         cmocka_unit_test(test_products),
         cmocka_unit_test(test_sums_of_products),

@@ -167,7 +167,13 @@ static inline void transpose_unit16(char *to, const int64_t *row, const char *fr
 }
 
 /* rows and columns of a patch: whole cache lines are used before they leave the cache */
-enum { PATCH = 16 };
+enum { PATCH = 16, STRIP_BYTES = 256 };
+
+/* Whether rows at these offsets fall on few lines of a cache. Then a long piece of each row is written at once. */
+static bool collides(const int64_t *offset, int64_t count) {
+    enum { COLLIDING = 2048 };
+    return count >= PATCH && (offset[1] - offset[0]) % COLLIDING == 0;
+}
 
 #define DEFINE_TRANSPOSE(type, square)                                                                                 \
     static void transpose_patch_##type(char *to, const int64_t *row, const char *from, const int64_t *column) {        \
@@ -199,9 +205,37 @@ enum { PATCH = 16 };
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
+    /* Transposes PATCH rows, as far as whole patches reach, by way of a strip of each. Returns the columns. */        \
+    static int64_t transpose_strips_##type(int64_t columns, char *to, const int64_t *row, const char *from,            \
+                                           const int64_t *column) {                                                    \
+        const int64_t unit = (int64_t)sizeof(type), wide = STRIP_BYTES / unit;                                         \
+        _Alignas(64) char strips[PATCH * STRIP_BYTES];                                                                 \
+        int64_t strip[PATCH], c = 0;                                                                                   \
+        for (int i = 0; i < PATCH; i++) {                                                                              \
+            strip[i] = i * STRIP_BYTES;                                                                                \
+        }                                                                                                              \
+        for (; c + wide <= columns; c += wide) {                                                                       \
+            for (int64_t j = 0; j < wide; j += PATCH) {                                                                \
+                transpose_patch_##type(strips + j * unit, strip, from, column + c + j);                                \
+            }                                                                                                          \
+            for (int i = 0; i < PATCH; i++) {                                                                          \
+                memcpy(to + row[i] + c * unit, strips + strip[i], STRIP_BYTES);                                        \
+            }                                                                                                          \
+        }                                                                                                              \
+        return c;                                                                                                      \
+    }                                                                                                                  \
     static void transpose_block_##type(int64_t rows, int64_t columns, char *to, const int64_t *row, const char *from,  \
                                        const int64_t *column) {                                                        \
         const int64_t unit = (int64_t)sizeof(type);                                                                    \
+        if (collides(row, rows)) {                                                                                     \
+            int64_t done = 0, r = 0;                                                                                   \
+            for (; r + PATCH <= rows; r += PATCH) {                                                                    \
+                done = transpose_strips_##type(columns, to, row + r, from + r * unit, column);                         \
+            }                                                                                                          \
+            transpose_edge_##type(rows - r, columns, to, row + r, from + r * unit, column);                            \
+            transpose_edge_##type(r, columns - done, to + done * unit, row, from, column + done);                      \
+            return;                                                                                                    \
+        }                                                                                                              \
         for (int64_t c = 0; c < columns; c += PATCH) {                                                                 \
             const int64_t wide = columns - c < PATCH ? columns - c : PATCH;                                            \
             for (int64_t r = 0; r < rows; r += PATCH) {                                                                \
