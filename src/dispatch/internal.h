@@ -323,6 +323,11 @@ struct bp_plan {
     unsigned char own_key[];       /* key of a composed plan */
 };
 
+/* Returns the time that a run is expected to take: by measurements, or the provider's estimate. */
+static inline double bp__plan_expected_ns(const bp_plan *plan) {
+    return plan->predicted_ns > 0 ? plan->predicted_ns : plan->verdict.cost_ns;
+}
+
 /* Chooses a candidate and prepares a plan. Tries further candidates as dispatch.fallback allows; skips what is in
  * `failures` (may be NULL). The new plan has one reference. */
 bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, bp__failures *failures);

@@ -417,7 +417,7 @@ bp_status bp_plan_describe(const bp_plan *plan, bp_plan_info *info) {
     own.reason = plan->reason;
     own.properties = plan->verdict.properties;
     own.threads = plan->verdict.threads;
-    own.cost_ns = plan->predicted_ns > 0 ? plan->predicted_ns : plan->verdict.cost_ns;
+    own.cost_ns = bp__plan_expected_ns(plan);
     own.workspace = plan->prepared->workspace;
     own.packs = plan->verdict.packs;
     own.operands = plan->operands;

@@ -213,8 +213,8 @@ bp_status bp__program_sum_up(const bp__program *program, bp__composition *c) {
             continue;
         }
         const bp_verdict *v = &part->plan->verdict;
-        const double cost = part->plan->order_ns * (double)part->runs;
-        c->cost_ns += v->cost_ns * (double)part->runs;
+        const double cost = bp__plan_expected_ns(part->plan) * (double)part->runs;
+        c->cost_ns += cost;
         c->properties &= v->properties;
         loses |= v->properties & lossy;
         c->threads = v->threads > c->threads ? v->threads : c->threads;

@@ -206,7 +206,7 @@ static int64_t row_of(bp_record *r, const bp_plan *plan, bool part) {
                                         .reason = plan->reason,
                                         .properties = plan->verdict.properties,
                                         .threads = plan->verdict.threads,
-                                        .cost_ns = plan->predicted_ns > 0 ? plan->predicted_ns : plan->verdict.cost_ns,
+                                        .cost_ns = bp__plan_expected_ns(plan),
                                         .part = part,
                                         .queued = plan->problem.place != 0};
         const int64_t row = find_row(r, &facts);

@@ -19,7 +19,7 @@ static void add_text(bp__text *text, const void *context) {
         bp__text_addf(text, "  %2d  step %-2d %-18s %-12s %-26s %-12s %-14s", i + 1, action->step + 1, step.expression,
                       step.kind ? step.kind : "", action->text, bp__candidate_id(part->plan->candidate),
                       part->plan->verdict.algorithm);
-        double cost = part->plan->verdict.cost_ns * (double)part->runs;
+        double cost = bp__plan_expected_ns(part->plan) * (double)part->runs;
         char time[32];
         bp__text_addf(text, " about %s", bp__duration(cost, time, sizeof time));
         if (part->runs > 1) {
@@ -47,7 +47,7 @@ static void add_json(bp__json *json, const void *context) {
         bp__json_text(json, "library", bp__candidate_id(part->plan->candidate));
         bp__json_text(json, "algorithm", part->plan->verdict.algorithm);
         bp__json_int(json, "runs", part->runs);
-        bp__json_number(json, "cost_ns", part->plan->verdict.cost_ns * (double)part->runs);
+        bp__json_number(json, "cost_ns", bp__plan_expected_ns(part->plan) * (double)part->runs);
         bp__json_close(json, '}');
     }
     bp__json_close(json, ']');
