@@ -366,11 +366,39 @@ static void other_kernels_refuse(void **state) {
     end(&c);
 }
 
+/* What an item would reach if its pages followed each other is not memory that a call reads. */
+static void rows_of_a_page_may_be_far_apart(void **state) {
+    (void)state;
+    const int64_t far = INT64_C(1) << 40, most = 1 << 24;
+    const bp_dtype dtypes[] = {BP_F32, BP_F32, BP_F32, BP_I32, BP_I32, BP_F32};
+    const int64_t shapes[][4] = {{1, 1, 1, 4}, {2, 2, 1, 4}, {2, 2, 1, 4}, {1, most}, {1}, {1, 1, 1, 4}};
+    const int64_t strides[][4] = {{4, 4, 4, 1}, {4, far, 4, 1}, {4, -far, 4, 1}, {most, 1}, {1}, {4, 4, 4, 1}};
+    const int ndim[] = {4, 4, 4, 2, 1, 4};
+    bp_view views[6];
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(bp_view_init(&views[i], NULL, dtypes[i], ndim[i], shapes[i], strides[i]), BP_OK);
+    }
+    const bp_attention_call call = {.struct_size = sizeof call,
+                                    .query = &views[QUERY].tensor,
+                                    .key = &views[KEY].tensor,
+                                    .value = &views[VALUE].tensor,
+                                    .pages = &views[PAGES].tensor,
+                                    .lengths = &views[LENGTHS].tensor,
+                                    .output = &views[OUTPUT].tensor};
+    bp_plan *plan;
+    assert_int_equal(bp_attention_plan(&plan, NULL, &call), BP_OK);
+    bp_plan_release(plan);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(results_equal_the_reference), cmocka_unit_test(long_keys_are_merged),
-        cmocka_unit_test(threads_do_not_change_bits),  cmocka_unit_test(numbers_are_checked_before_anything_is_written),
-        cmocka_unit_test(tensors_are_checked),         cmocka_unit_test(other_kernels_refuse),
+        cmocka_unit_test(results_equal_the_reference),
+        cmocka_unit_test(long_keys_are_merged),
+        cmocka_unit_test(threads_do_not_change_bits),
+        cmocka_unit_test(numbers_are_checked_before_anything_is_written),
+        cmocka_unit_test(tensors_are_checked),
+        cmocka_unit_test(other_kernels_refuse),
+        cmocka_unit_test(rows_of_a_page_may_be_far_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -47,9 +47,8 @@ static bp_status check_parameters(const bp_attention_call *call) {
 
 /* ---- Sizes ---- */
 
-static bp_status check_matrix(const DLTensor *tensor, const char *name, bp_dtype dtype, bool data_optional) {
+static bp_status check_matrix(const DLTensor *tensor, const char *name, bp_dtype dtype) {
     char shape[256];
-    BP__TRY(bp__tensor_check(tensor, name, data_optional));
     const bp_dtype own = bp_dtype_from_dlpack(tensor->dtype);
     if (own < BP_F16 || own > BP_F64) {
         return bp__fail(BP_E_DTYPE, "attention: %s is %s; it must be f16, bf16, f32 or f64", name, bp_dtype_name(own));
@@ -142,11 +141,15 @@ bp_status bp__attention_resolve(bp__attention *attention, const bp_attention_cal
     attention->pass = bp__attention_pass(call);
     BP__TRY(bp__tensor_check(call->query, "query", data_optional));
     attention->dtype = bp_dtype_from_dlpack(call->query->dtype);
-    BP__TRY(check_matrix(call->query, "query", attention->dtype, data_optional));
-    /* An empty pool has no address, though its view has rows: bp__attention_view_pages() has checked the pools. */
-    const bool checked = data_optional || call->pages;
-    BP__TRY(check_matrix(call->key, "key", attention->dtype, checked));
-    BP__TRY(check_matrix(call->value, "value", attention->dtype, checked));
+    BP__TRY(check_matrix(call->query, "query", attention->dtype));
+    /* The view of a pool has more rows than a page, and none of them may be in memory: bp__attention_view_pages() has
+     * checked the pools. */
+    if (!call->pages) {
+        BP__TRY(bp__tensor_check(call->key, "key", data_optional));
+        BP__TRY(bp__tensor_check(call->value, "value", data_optional));
+    }
+    BP__TRY(check_matrix(call->key, "key", attention->dtype));
+    BP__TRY(check_matrix(call->value, "value", attention->dtype));
     const int64_t *query = &call->query->shape[call->query->ndim - 2], *key = &call->key->shape[call->key->ndim - 2],
                   *value = &call->value->shape[call->value->ndim - 2];
     if (query[1] != key[1]) {
