@@ -28,11 +28,19 @@ static bool result_is_transposed(const bp_gemm_problem *g) {
     return is_transposed(g->m, g->n, g->c_row, g->c_column);
 }
 
+/* One element is its own transpose, and conjugated elements must be transposed. */
+static bool is_transposed_factor(int64_t rows, int64_t columns, int64_t row, int64_t column, bool turned,
+                                 bool conjugated) {
+    return is_transposed(rows, columns, row, column) != turned || (conjugated && rows == 1 && columns == 1);
+}
+
 /* Sets the factors of the routine: the left one, then the right one. */
 static void find_factors(const bp_gemm_problem *g, factor factors[2]) {
     const bool turned = result_is_transposed(g);
-    const factor a = {0, is_transposed(g->m, g->k, g->a_row, g->a_column) != turned, g->conjugate_a};
-    const factor b = {1, is_transposed(g->k, g->n, g->b_row, g->b_column) != turned, g->conjugate_b};
+    const factor a = {0, is_transposed_factor(g->m, g->k, g->a_row, g->a_column, turned, g->conjugate_a),
+                      g->conjugate_a};
+    const factor b = {1, is_transposed_factor(g->k, g->n, g->b_row, g->b_column, turned, g->conjugate_b),
+                      g->conjugate_b};
     factors[0] = turned ? b : a;
     factors[1] = turned ? a : b;
 }
