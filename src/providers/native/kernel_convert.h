@@ -68,8 +68,13 @@ INLINE void doubles_f32(vector_f32 x, vector_f64 *to) {
     to[0] = _mm_cvtps_pd(x);
     to[1] = _mm_cvtps_pd(_mm_movehl_ps(x, x));
 #else
-    for (int i = 0; i < VECTOR_BYTES / 4; i++) {
-        to[i / (VECTOR_BYTES / 8)][i % (VECTOR_BYTES / 8)] = (double)x[i];
+    enum { HALF = VECTOR_BYTES / 8 };
+    for (int h = 0; h < 2; h++) {
+        vector_f64 half = {0};
+        for (int i = 0; i < HALF; i++) {
+            half[i] = (double)x[h * HALF + i];
+        }
+        to[h] = half;
     }
 #endif
 }
