@@ -141,7 +141,7 @@
 /* Precision of f32 inside operations: a tree of settings (settings/precision_tree.c), legacy aliases, simulation. */
 #define BP_SETTINGS_PRECISION(X) \
     X(fp32_precision, 22, "fp32_precision", ENUM, "none", "none|ieee|tf32|bf16", "", BP_SETTING_INHERITS | BP_SETTING_POLICY, "f32 operations of every backend", \
-      "Lowest precision to which an operation may round f32 inputs; applies to all precision settings with the value none, and alone on devices other than CUDA and ROCm. none here means ieee.") \
+      "Lowest precision to which an operation may round f32 inputs; applies to all precision settings with the value none, and alone on devices other than CUDA and ROCm. If this one is none too, inputs are not rounded; algorithms with larger errors than a direct sum (Winograd, Fourier) may still run; ieee excludes them.") \
     X(cudnn_fp32_precision, 23, "cudnn.fp32_precision", ENUM, "none", "none|ieee|tf32", "", BP_SETTING_INHERITS | BP_SETTING_CUDA, "f32 operations on CUDA", \
       "For all CUDA operations; none inherits fp32_precision.") \
     X(cuda_matmul_fp32_precision, 24, "cuda.matmul.fp32_precision", ENUM, "none", "none|ieee|tf32|bfx9", "", BP_SETTING_INHERITS | BP_SETTING_CUDA, "f32 matrix products on CUDA", \
@@ -266,7 +266,7 @@
     X(graph_block_bytes, 133, "graph.block_bytes", INT, "0", "0..4611686018427387904", "", 0, "graphs", \
       "Bytes of the tensors of a block, in which neighbouring functions of single elements run together: 0 = half of the first cache. A number as large as the tensors keeps the functions apart.") \
     X(graph_layout, 134, "graph.layout", ENUM, "auto", "auto|row_major|channels_last", "", 0, "graphs", \
-      "Where the channels of images lie that nodes of a graph hand on: auto = as the estimated times of the whole are smaller; row_major = before the sizes; channels_last = behind them. Outputs have the layout of the caller's tensor.") \
+      "Layout of images between the nodes of a graph: row_major = channels before the sizes; channels_last = channels behind them; auto = the one with the lower estimated time of the whole graph. Outputs have the layout of the caller's tensor.") \
     X(quantized_engine, 75, "quantized.engine", ENUM, "none", "none|fbgemm|qnnpack|onednn|x86", "", 0, "quantised operations", \
       "Library for quantised operations; this version has none.")
 

@@ -1,8 +1,9 @@
 /* tensor.h - creates DLPack tensors: views of the caller's memory, and tensors with memory of their own.
  *
  * Operations take a DLTensor of any rank up to BP_MAX_NDIM, with any strides (in elements; 0 and negative values are
- * allowed) and any byte offset. They read shape and strides during the call only and keep no pointer to them. This
- * version accepts CPU memory (kDLCPU) and pinned host memory (kDLCUDAHost, kDLROCMHost). All functions are thread-safe.
+ * allowed) and any byte offset. They read shape and strides during the call only and keep no pointer to them.
+ * The memory is on the host (kDLCPU, or pinned: kDLCUDAHost, kDLROCMHost), or on a device of device.h. All functions
+ * are thread-safe.
  */
 #ifndef BACKPLANE_TENSOR_H
 #define BACKPLANE_TENSOR_H
