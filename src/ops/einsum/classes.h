@@ -19,17 +19,18 @@ static const bp__lattice bp__contract_few = {
     .most = 1 << 16,
 };
 
-/* The sizes are the elements of the result and the products of each. */
+/* The sizes are the elements of the result, which are a square, and the products of each. They are no powers of 2,
+ * whose strides fall on the same lines of a cache. */
 static const bp__lattice bp__contract_matrices = {
     .dimensions = 2,
     .count = {4, 4},
-    .knot = {{16, 256, 4096, 65536}, {4, 16, 64, 256}},
+    .knot = {{16, 576, 3136, 61504}, {4, 15, 60, 250}},
     .most = 1 << 22,
 };
 static const bp__lattice bp__contract_matrices_few = {
     .dimensions = 2,
     .count = {2, 2},
-    .knot = {{64, 4096}, {8, 64}},
+    .knot = {{64, 3136}, {8, 60}},
     .most = 1 << 20,
 };
 

@@ -36,6 +36,12 @@ static const bp__lattice bp__gemm_transposed_b = {
     .knot = {{1, 8, 64, 512}, {2, 8, 64, 512}, {2, 8, 64, 512}},
     .most = 1 << 21,
 };
+static const bp__lattice bp__gemm_transposed_both = {
+    .dimensions = 3,
+    .count = {4, 4, 4},
+    .knot = {{2, 8, 64, 512}, {2, 8, 64, 512}, {2, 8, 64, 512}},
+    .most = 1 << 21,
+};
 /* Threads gain nothing for small products, so the sizes are larger. */
 static const bp__lattice bp__gemm_large = {
     .dimensions = 3,
@@ -64,6 +70,8 @@ static const bp__lattice bp__gemm_uneven = {
     {"gemm." text ".transposed-a", BP_OP_GEMM, type, BP__VARIANT_TRANSPOSED_A, &bp__gemm_transposed_a, .times = true}, \
         {"gemm." text ".transposed-b", BP_OP_GEMM,   type, BP__VARIANT_TRANSPOSED_B,                                   \
          &bp__gemm_transposed_b,       .times = true},                                                                 \
+        {"gemm." text ".transposed-both", BP_OP_GEMM,   type, BP__VARIANT_TRANSPOSED_BOTH,                             \
+         &bp__gemm_transposed_both,       .times = true},                                                              \
         {"gemm." text ".strided", BP_OP_GEMM, type, BP__VARIANT_STRIDED, &bp__gemm_coarse, .times = true},             \
         {"gemm." text ".batched", BP_OP_GEMM, type, BP__VARIANT_BATCHED, &bp__gemm_small, .times = true},              \
         {"gemm." text ".interleaved", BP_OP_GEMM, type, BP__VARIANT_INTERLEAVED, &bp__gemm_small, .times = true},      \

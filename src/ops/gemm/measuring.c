@@ -74,6 +74,12 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
         g->b_row = k > 1;
         g->b_column = n > 1 ? k : 0;
         break;
+    case BP__VARIANT_TRANSPOSED_BOTH:
+        g->a_row = m > 1;
+        g->a_column = k > 1 ? m : 0;
+        g->b_row = k > 1;
+        g->b_column = n > 1 ? k : 0;
+        break;
     case BP__VARIANT_STRIDED:
         g->b_row *= 2;
         g->b_column *= 2;

@@ -53,6 +53,10 @@ static bp__gemm_shape product_of(const bp_problem *problem, int threads) {
                                   variants_of(g->k, g->m, g->a_column, g->a_row, BP__VARIANT_TRANSPOSED_B)
                             : variants_of(g->m, g->k, g->a_row, g->a_column, BP__VARIANT_TRANSPOSED_A) |
                                   variants_of(g->k, g->n, g->b_row, g->b_column, BP__VARIANT_TRANSPOSED_B);
+    const uint32_t both = 1u << BP__VARIANT_TRANSPOSED_A | 1u << BP__VARIANT_TRANSPOSED_B;
+    if ((product.variants & both) == both) {
+        product.variants ^= both | 1u << BP__VARIANT_TRANSPOSED_BOTH;
+    }
     product.variants |= g->batch > 1 ? 1u << batch_variant(g) : 0;
     product.variants |= threads > 1 ? 1u << BP__VARIANT_THREADED : 0;
     return product;
