@@ -160,8 +160,59 @@ static void fill(char *memory, size_t size, bp_dtype dtype, double middle, doubl
     }
 }
 
-/* Adds to the diagonals (`set` false), or sets them. */
-static void change_diagonals(const bp__trial_operand *o, char *memory, double value, bool set) {
+static double real_part(const char *at, bp_dtype dtype) {
+    double wide;
+    float single;
+    if (bp_dtype_size(dtype) / (is_complex(dtype) ? 2 : 1) == sizeof wide) {
+        memcpy(&wide, at, sizeof wide);
+        return wide;
+    }
+    memcpy(&single, at, sizeof single);
+    return (double)single;
+}
+
+/* A permutation of 0 to side - 1: i becomes (factor i + start) mod side. */
+typedef struct permutation {
+    int64_t side, factor, start;
+} permutation;
+
+static int64_t common_divisor(int64_t a, int64_t b) {
+    while (b != 0) {
+        const int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* Returns a permutation for the matrix at a position: the same one if it is visited again, as part of another item. */
+static permutation permutation_at(int64_t at, int64_t side) {
+    const uint64_t bits = ((uint64_t)at + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    permutation p = {side, 1 + (int64_t)(bits >> 33) % side, (int64_t)(bits >> 1 & UINT32_MAX) % side};
+    while (common_divisor(p.factor, side) != 1) {
+        p.factor = p.factor % side + 1;
+    }
+    return p;
+}
+
+/* Adds to one element of each row and column, so that factorizations exchange rows as they do of any matrix. */
+static void shift_permuted(const bp__trial_operand *o, char *memory, double value) {
+    const int64_t element = (int64_t)bp_dtype_size(o->dtype);
+    const int64_t rows = o->shape[o->ndim - 2], columns = o->shape[o->ndim - 1];
+    const int64_t side = rows < columns ? rows : columns;
+    bp__walk walk;
+    for (bool more = bp__walk_begin(&walk, o); more && side > 0; more = bp__walk_next(&walk, o, 2)) {
+        const permutation p = permutation_at(walk.at, side);
+        int64_t column = p.start;
+        for (int64_t i = 0; i < side; i++, column = (column + p.factor) % side) {
+            const int64_t step = i * o->strides[o->ndim - 2] + column * o->strides[o->ndim - 1];
+            char *at = memory + o->first + (walk.at + step) * element;
+            store(at, o->dtype, real_part(at, o->dtype) + value);
+        }
+    }
+}
+
+static void set_diagonals(const bp__trial_operand *o, char *memory, double value) {
     const int64_t element = (int64_t)bp_dtype_size(o->dtype);
     const int64_t rows = o->shape[o->ndim - 2], columns = o->shape[o->ndim - 1];
     const int64_t step = o->strides[o->ndim - 2] + o->strides[o->ndim - 1];
@@ -169,16 +220,8 @@ static void change_diagonals(const bp__trial_operand *o, char *memory, double va
     for (bool more = bp__walk_begin(&walk, o); more; more = bp__walk_next(&walk, o, 2)) {
         for (int64_t i = 0; i < rows && i < columns; i++) {
             char *at = memory + o->first + (walk.at + i * step) * element;
-            double old = 0;
-            float single;
-            if (!set && element / (is_complex(o->dtype) ? 2 : 1) == 8) {
-                memcpy(&old, at, sizeof old);
-            } else if (!set) {
-                memcpy(&single, at, sizeof single);
-                old = (double)single;
-            }
-            store(at, o->dtype, old + value);
-            if (set && is_complex(o->dtype)) {
+            store(at, o->dtype, value);
+            if (is_complex(o->dtype)) {
                 store(at + element / 2, o->dtype, 0);
             }
         }
@@ -211,10 +254,10 @@ static void make_values(const bp__trial *trial, const bp__trial_operand *o, char
     case BP__VALUES_COMPUTED:
         break;
     case BP__VALUES_SHIFTED:
-        change_diagonals(o, memory, 2 * sqrt(n), false);
+        shift_permuted(o, memory, 2 * sqrt(n));
         break;
     case BP__VALUES_DIAGONAL:
-        change_diagonals(o, memory, 1, true);
+        set_diagonals(o, memory, 1);
         break;
     case BP__VALUES_INDICES:
         set_indices(o, memory, numbers);

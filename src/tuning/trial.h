@@ -12,7 +12,7 @@ typedef enum bp__values {
     BP__VALUES_ANY,      /* uniform in [-1, 1]; all values of an integer type */
     BP__VALUES_POSITIVE, /* uniform in [1/2, 3/2] */
     BP__VALUES_NEAR_ONE, /* uniform in [1 - 1/n, 1 + 1/n], with n of `limit` */
-    BP__VALUES_SHIFTED,  /* uniform in [-1, 1], with 2 sqrt(n) added to the diagonal of each matrix */
+    BP__VALUES_SHIFTED,  /* uniform in [-1, 1], with 2 sqrt(n) added to one element of each row and column */
     BP__VALUES_DIAGONAL, /* uniform in [-1/n, 1/n], with 1 on the diagonal of each matrix */
     BP__VALUES_INDICES,  /* integers from 0 to `limit` - 1 */
     BP__VALUES_FILLED,   /* by `fill` */

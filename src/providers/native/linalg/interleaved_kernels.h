@@ -219,6 +219,17 @@ static void NAME(exchange)(const bp__interleaved_factor *t, int first, const int
 #undef TAKE_LANE
 #undef EXCHANGE_LANE
 
+/* Exchanges row `first` with a lower row in all lanes. */
+static void NAME(exchange_rows)(const bp__interleaved_factor *t, int first, int lower) {
+    VECTOR *top = (VECTOR *)((VELEMENT *)t->elements + (int64_t)first * t->row);
+    VECTOR *low = (VECTOR *)((VELEMENT *)t->elements + (int64_t)lower * t->row);
+    for (int j = 0; j < t->columns * PARTS; j++) {
+        const VECTOR above = top[j];
+        top[j] = low[j];
+        low[j] = above;
+    }
+}
+
 /* Divides column `at` below the diagonal by the pivot and subtracts its products from the next `rest` columns. */
 INLINE void NAME(eliminate)(int rest, const bp__interleaved_factor *t, int at, VELEMENT r, VECTOR s) {
     VELEMENT *a = (VELEMENT *)t->elements + (int64_t)at * t->row + at;
@@ -242,13 +253,16 @@ static VECTOR NAME(factor_column)(const bp__interleaved_factor *t, int at, int r
     VECTOR largest;
     const INTS pivots = NAME(find_pivot)(t, at, &largest), none = largest == 0;
     int16_t *pivot = t->pivots + at * VL;
-    int32_t moved = 0;
+    int32_t moved = 0, differ = 0;
     for (int lane = 0; lane < VL; lane++) {
         pivot[lane] = (int16_t)pivots[lane];
         moved |= pivot[lane] - at;
+        differ |= pivot[lane] - pivot[0];
     }
-    if (moved) {
+    if (differ) {
         NAME(exchange)(t, at, pivot);
+    } else if (moved) { /* such as for one matrix, which is in all lanes */
+        NAME(exchange_rows)(t, at, pivot[0]);
     }
     VELEMENT r;
     VECTOR s;
