@@ -187,8 +187,8 @@ static int64_t common_divisor(int64_t a, int64_t b) {
 
 /* Returns a permutation for the matrix at a position: the same one if it is visited again, as part of another item. */
 static permutation permutation_at(int64_t at, int64_t side) {
-    const uint64_t bits = ((uint64_t)at + 1) * UINT64_C(0x9E3779B97F4A7C15);
-    permutation p = {side, 1 + (int64_t)(bits >> 33) % side, (int64_t)(bits >> 1 & UINT32_MAX) % side};
+    const uint64_t bits = bp__hash(&at, sizeof at);
+    permutation p = {side, 1 + (int64_t)(bits >> 32) % side, (int64_t)(bits & UINT32_MAX) % side};
     while (common_divisor(p.factor, side) != 1) {
         p.factor = p.factor % side + 1;
     }
