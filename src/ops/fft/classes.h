@@ -6,10 +6,13 @@
 
 /* How the ratios of lengths differ; the same again for real transforms. */
 enum {
-    BP__FFT_POWERS,  /* the length is a power of two */
-    BP__FFT_FACTORS, /* with prime factors up to 7 */
-    BP__FFT_PRIMES,  /* with a larger prime factor */
-    BP__FFT_SQUARES, /* two dimensions and more, with any lengths */
+    BP__FFT_POWERS,        /* the length is a power of two */
+    BP__FFT_FACTORS,       /* even, with prime factors up to 7 */
+    BP__FFT_ODD,           /* odd, with such factors */
+    BP__FFT_PRIMES,        /* a larger prime number */
+    BP__FFT_MIXED,         /* a product with a larger prime number */
+    BP__FFT_SQUARES,       /* two dimensions and more */
+    BP__FFT_SQUARE_PRIMES, /* likewise, with a larger prime factor in one of them */
     BP__FFT_REAL
 };
 
@@ -23,8 +26,20 @@ static const bp__lattice bp__fft_powers = {
 static const bp__lattice bp__fft_factors = {
     .dimensions = 2,
     .count = {9, 2},
-    .knot = {{5, 12, 60, 240, 1050, 5040, 25000, 120000, 240000}, {1, 32}},
+    .knot = {{6, 12, 60, 240, 1080, 5400, 25000, 120000, 240000}, {1, 32}},
     .most = 1 << 18,
+};
+static const bp__lattice bp__fft_odd = {
+    .dimensions = 2,
+    .count = {8, 2},
+    .knot = {{5, 15, 45, 225, 1125, 5625, 28125, 140625}, {1, 32}},
+    .most = 1 << 18,
+};
+static const bp__lattice bp__fft_mixed = {
+    .dimensions = 2,
+    .count = {7, 2},
+    .knot = {{22, 78, 390, 1430, 5720, 22000, 99000}, {1, 32}},
+    .most = 1 << 17,
 };
 static const bp__lattice bp__fft_primes = {
     .dimensions = 2,
@@ -40,11 +55,26 @@ static const bp__lattice bp__fft_squares = {
     .most = 1 << 10,
 };
 
+static const bp__lattice bp__fft_square_primes = {
+    .dimensions = 2,
+    .count = {4, 2},
+    .knot = {{11, 29, 101, 331}, {1, 16}},
+    .most = 1 << 10,
+};
+
 #define BP__TRANSFORMS_OF(type, text, kind, first)                                                                     \
     {"fft." text "." kind "powers", BP_OP_FFT, type, first + BP__FFT_POWERS, &bp__fft_powers, .typed = true},          \
         {"fft." text "." kind "factors", BP_OP_FFT, type, first + BP__FFT_FACTORS, &bp__fft_factors, .typed = true},   \
+        {"fft." text "." kind "odd", BP_OP_FFT, type, first + BP__FFT_ODD, &bp__fft_odd, .typed = true},               \
         {"fft." text "." kind "primes", BP_OP_FFT, type, first + BP__FFT_PRIMES, &bp__fft_primes, .typed = true},      \
-        {"fft." text "." kind "squares", BP_OP_FFT, type, first + BP__FFT_SQUARES, &bp__fft_squares, .typed = true},
+        {"fft." text "." kind "mixed", BP_OP_FFT, type, first + BP__FFT_MIXED, &bp__fft_mixed, .typed = true},         \
+        {"fft." text "." kind "squares", BP_OP_FFT, type, first + BP__FFT_SQUARES, &bp__fft_squares, .typed = true},   \
+        {"fft." text "." kind "square-primes",                                                                         \
+         BP_OP_FFT,                                                                                                    \
+         type,                                                                                                         \
+         first + BP__FFT_SQUARE_PRIMES,                                                                                \
+         &bp__fft_square_primes,                                                                                       \
+         .typed = true},
 /* clang-format off */
 #define BP__CLASSES_OF_fft                                    \
     BP__TRANSFORMS_OF(BP_C64, "c64", "", 0)                   \

@@ -43,18 +43,40 @@ static void finish_trial(bp__trial *trial) {
     trial->scale = sqrt(points) * fabs(f->scale);
 }
 
+/* Divides by a factor as often as possible. */
+static bool take_factor(int64_t *n, int64_t factor) {
+    const int64_t before = *n;
+    while (*n > 1 && *n % factor == 0) {
+        *n /= factor;
+    }
+    return *n != before;
+}
+
 /* Returns how the ratio of a transform of this length differs from the ratio of powers of two. */
 static int kind_of_length(int64_t n) {
-    int kind = BP__FFT_POWERS;
-    while (n > 1 && n % 2 == 0) {
-        n /= 2;
-    }
+    const int64_t length = n;
+    const bool even = take_factor(&n, 2);
+    bool others = false;
     for (int64_t factor = 3; factor <= 7; factor += 2) {
-        for (; n > 1 && n % factor == 0; n /= factor) {
-            kind = BP__FFT_FACTORS;
+        others |= take_factor(&n, factor);
+    }
+    if (n > 1) {
+        return n == length ? BP__FFT_PRIMES : BP__FFT_MIXED; /* a product of large primes counts as a prime */
+    }
+    return !others ? BP__FFT_POWERS : even ? BP__FFT_FACTORS : BP__FFT_ODD;
+}
+
+static int kind_of(const bp_fft_problem *f) {
+    if (f->ndim == 1) {
+        return kind_of_length(f->n[0]);
+    }
+    for (int d = 0; d < f->ndim; d++) {
+        const int kind = kind_of_length(f->n[d]);
+        if (kind == BP__FFT_PRIMES || kind == BP__FFT_MIXED) {
+            return BP__FFT_SQUARE_PRIMES;
         }
     }
-    return n > 1 ? BP__FFT_PRIMES : kind;
+    return BP__FFT_SQUARES;
 }
 
 static void place(const bp_problem *problem, const bp_verdict *verdict, bp__class_place *place) {
@@ -64,16 +86,15 @@ static void place(const bp_problem *problem, const bp_verdict *verdict, bp__clas
     for (int d = 0; d < f->ndim; d++) {
         points *= (double)f->n[d];
     }
-    const int kind = f->ndim > 1 ? BP__FFT_SQUARES : kind_of_length(f->n[0]);
     place->class =
-        bp__class_find(BP_OP_FFT, (bp_dtype)problem->dtype, kind + (f->kind == BP_FFT_C2C ? 0 : BP__FFT_REAL));
+        bp__class_find(BP_OP_FFT, (bp_dtype)problem->dtype, kind_of(f) + (f->kind == BP_FFT_C2C ? 0 : BP__FFT_REAL));
     place->sizes[0] = f->ndim > 1 ? sqrt(points) : points;
     place->sizes[1] = (double)f->batch;
 }
 
 static bp_status sample(bp_problem *problem, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
     const bool real = class->variant >= BP__FFT_REAL;
-    const int ndim = class->variant % BP__FFT_REAL == BP__FFT_SQUARES ? 2 : 1;
+    const int ndim = class->variant % BP__FFT_REAL >= BP__FFT_SQUARES ? 2 : 1;
     const bp_dtype input = !real ? class->dtype : class->dtype == BP_C64 ? BP_F32 : BP_F64;
     int64_t shape[] = {sizes[1], sizes[0], sizes[0]};
     bp__sample_tensor in, out;
