@@ -17,6 +17,7 @@ add_timed(uneven TIMED_SLOW_FROM=64)
 add_timed(crashing TIMED_ENDS_AT=256)
 add_timed(following TIMED_ODD_NS=300000 TIMED_FOLLOWS=1)
 add_timed(smooth TIMED_ODD_NS=300000)
+add_timed(calling TIMED_CALL_NS=8000)
 add_timed(waiting TIMED_WAITS=1)
 add_timed(inverting TIMED_INVERSES=1)
 if(BACKPLANE_SANITIZE) # they make convolutions on `native`, which must be faster, 20 times as slow

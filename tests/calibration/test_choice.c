@@ -190,6 +190,18 @@ static void step_follows(bool follows) {
     }
 }
 
+/* A library whose calls take long by themselves is measured at large sizes too, where it is the fastest. */
+static void step_calling(void) {
+    bp_time_source source;
+    bp_explanation *e = explained(64, 256, 256, "num_threads=1");
+    expect(is_chosen(e, "calling", &source), "it is chosen for large products");
+    expect(source == BP_TIME_MEASURED, "large products are measured");
+    bp_explanation_release(e);
+    e = explained(4, 4, 4, "num_threads=1");
+    expect(!is_chosen(e, "calling", &source) || test_sanitized(), "it is not chosen for small ones");
+    bp_explanation_release(e);
+}
+
 static void *make_plan(void *context) {
     (void)context;
     bp_explanation_release(explained(64, 64, 64, "num_threads=1"));
@@ -281,6 +293,7 @@ static const step steps[] = {
     {"unstored", step_unstored},
     {"following", step_following},
     {"smooth", step_smooth},
+    {"calling", step_calling},
     {"uneven", step_uneven},
     {"measured", step_measured},
     {"deterministic", step_deterministic},
@@ -319,6 +332,11 @@ static void slow_sizes_are_not_chosen(void **state) {
     assert_int_equal(run_with("uneven", "measured"), 0);
     assert_int_equal(run_with("uneven", "key"), 0);
     assert_int_equal(run_with("uneven", "scale"), 0);
+}
+
+static void long_calls_are_measured(void **state) {
+    (void)state;
+    assert_int_equal(run_with("calling", "calling"), 0);
 }
 
 static void stored_times_are_used_again(void **state) {
@@ -445,6 +463,7 @@ int main(int count, char **words) {
     }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(slow_sizes_are_not_chosen, clear_store),
+        cmocka_unit_test_setup(long_calls_are_measured, clear_store),
         cmocka_unit_test_setup(stored_times_are_used_again, clear_store),
         cmocka_unit_test_setup(nothing_is_measured_if_it_may_not, clear_store),
         cmocka_unit_test_setup(stored_times_are_not_used_for_repeatable_results, clear_store),

@@ -2,12 +2,12 @@
  *
  * Products of at least TIMED_SLOW_FROM rows take 0.3 ms, all others nearly nothing. With TIMED_ENDS_AT rows the process
  * ends. With TIMED_ODD_NS set, an odd number of rows above 1 costs this many nanoseconds, and the estimate says so; the
- * cost follows the kernels if TIMED_FOLLOWS is 1. With TIMED_WAITS, a product waits until the file exists that the
- * variable TIMED_GO names. With TIMED_INVERSES, it offers no products but inverses, and none on one thread, as a
- * library does whose threads cannot be limited. With TIMED_CONVOLVES, it offers no products but convolutions in f32: by
- * "loops" in TIMED_LOOPS_NS, and by "winograd" in nearly no time, against its estimates. With TIMED_ROUNDS, it offers
- * products of f32 by a second algorithm too, which rounds its inputs and takes half of the estimated time. Every
- * element of the result is 7, so that tests know who has run. */
+ * cost follows the kernels if TIMED_FOLLOWS is 1. Every product takes TIMED_CALL_NS more. With TIMED_WAITS, a product
+ * waits until the file exists that the variable TIMED_GO names. With TIMED_INVERSES, it offers no products but
+ * inverses, and none on one thread, as a library does whose threads cannot be limited. With TIMED_CONVOLVES, it offers
+ * no products but convolutions in f32: by "loops" in TIMED_LOOPS_NS, and by "winograd" in nearly no time, against its
+ * estimates. With TIMED_ROUNDS, it offers products of f32 by a second algorithm too, which rounds its inputs and takes
+ * half of the estimated time. Every element of the result is 7, so that tests know who has run. */
 #include "backplane/provider.h"
 
 #include <stdbool.h>
@@ -24,6 +24,9 @@
 
 #ifndef TIMED_ODD_NS
 #define TIMED_ODD_NS 0
+#endif
+#ifndef TIMED_CALL_NS
+#define TIMED_CALL_NS 0
 #endif
 #ifndef TIMED_FOLLOWS
 #define TIMED_FOLLOWS 0
@@ -93,7 +96,7 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
     if (p->gemm.m >= TIMED_SLOW_FROM) {
         wait_ns(300000);
     }
-    wait_ns(odd_ns(p->gemm.m));
+    wait_ns(TIMED_CALL_NS + odd_ns(p->gemm.m));
     wait_ns(p->loops_ns);
     if (TIMED_WAITS) {
         wait_for_file();
