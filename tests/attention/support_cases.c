@@ -1,5 +1,6 @@
 /* support_cases.c - makes random calls of attention, and the reference. */
 #include "attention/cases.h"
+#include "support/options.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -222,8 +223,7 @@ void attention_end(attention_case *c) {
 /* ---- Runs ---- */
 
 void attention_run(attention_case *c, const char *settings) {
-    bp_options *options = NULL;
-    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    bp_options *options = test_options(settings);
     const bp_status status = bp_attention_run(options, &c->call);
     if (status != BP_OK) {
         fail_msg("%s with %s: %s", c->text, settings, bp_last_error());

@@ -6,6 +6,7 @@
 #include "support/arrays.h"
 #include "support/pool.h"
 #include "support/results.h"
+#include "support/options.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -78,8 +79,7 @@ static void end(sums *c) {
 }
 
 static void run(const sums *c, const char *setting) {
-    bp_options *options;
-    assert_ok(bp_options_new(&options, setting));
+    bp_options *options = test_options(setting);
     if (bp_cumsum_run(options, &c->call) != BP_OK) {
         fail_msg("%s: %s", c->text, bp_last_error());
     }

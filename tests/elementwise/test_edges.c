@@ -1,6 +1,7 @@
 /* test_edges.c - operations on single elements: memory that inputs and output share, empty tensors, many dimensions,
  * refused calls, plans, and equal bits for any number of threads. */
 #include "cases.h"
+#include "support/options.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -229,7 +230,7 @@ static void indices_out_of_range_write_nothing(void **state) {
         output[i] = 7;
     }
     for (int t = 0; t < SETTINGS; t++) {
-        assert_status(bp_options_new(&options, all_settings[t]), BP_OK);
+        options = test_options(all_settings[t]);
         memset(numbers, 0, sizeof numbers);
         numbers[19997] = 3;
         numbers[12345] = -1;
@@ -323,8 +324,7 @@ static void threads_do_not_change_bits(void **state) {
         fill(&x);
         for (int t = INSTRUCTION_SETS; t < SETTINGS; t++) {
             test_array *to = t == INSTRUCTION_SETS ? &first : &y;
-            bp_options *options;
-            assert_status(bp_options_new(&options, all_settings[t]), BP_OK);
+            bp_options *options = test_options(all_settings[t]);
             assert_status(bp_unary_run(options, (bp_unary_kind)kind, &x.view.tensor, &to->view.tensor), BP_OK);
             bp_options_release(options);
             assert_memory_equal(first.view.tensor.data, to->view.tensor.data,

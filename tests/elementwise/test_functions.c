@@ -1,6 +1,7 @@
 /* test_functions.c - functions of one element against long double: errors over the whole range of each type, on all
  * instruction sets, and special values. */
 #include "cases.h"
+#include "support/options.h"
 #include "reference/elementwise.h"
 
 #include <math.h>
@@ -13,10 +14,9 @@ static char input[COUNT * 8], output[COUNT * 8];
 
 static void run_all(const char *settings, bp_unary_kind kind, bp_dtype dtype, int64_t count) {
     bp_view x, y;
-    bp_options *options;
+    bp_options *options = test_options(settings);
     assert_status(bp_view_init(&x, input, dtype, 1, &count, NULL), BP_OK);
     assert_status(bp_view_init(&y, output, bp_unary_dtype(kind, dtype), 1, &count, NULL), BP_OK);
-    assert_status(bp_options_new(&options, settings), BP_OK);
     assert_status(bp_unary_run(options, kind, &x.tensor, &y.tensor), BP_OK);
     bp_options_release(options);
 }

@@ -4,6 +4,7 @@
 #include "reference/elementwise.h"
 #include "reference/results.h"
 #include "support/results.h"
+#include "support/options.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -51,10 +52,9 @@ enum { CASES = sizeof cases / sizeof *cases };
 static bp_status run_with(const char *settings, bp_unary_kind kind, bp_dtype dtype, int64_t count, int number_count,
                           const double *numbers) {
     bp_view x, y;
-    bp_options *options;
+    bp_options *options = test_options(settings);
     assert_status(bp_view_init(&x, input, dtype, 1, &count, NULL), BP_OK);
     assert_status(bp_view_init(&y, output, dtype, 1, &count, NULL), BP_OK);
-    assert_status(bp_options_new(&options, settings), BP_OK);
     const bp_status status = bp_unary_with_run(options, kind, number_count, numbers, &x.tensor, &y.tensor);
     bp_options_release(options);
     return status;
@@ -299,7 +299,7 @@ static void layouts(void **state) {
         for (int64_t e = 0; e < count; e++) {
             before[e] = value_at(&x, e);
         }
-        assert_status(bp_options_new(&options, all_settings[i % SETTINGS]), BP_OK);
+        options = test_options(all_settings[i % SETTINGS]);
         assert_status(bp_unary_with_run(options, BP_UNARY_CLIP, 2, numbers, &x.view.tensor, &to->view.tensor), BP_OK);
         bp_options_release(options);
         for (int64_t e = 0; e < count; e++) {

@@ -1,6 +1,7 @@
 /* test_pairs.c - powers, remainders, floored quotients, angles and bits of two elements: errors over the whole range of
  * each type, special values, and integers at their limits. */
 #include "cases.h"
+#include "support/options.h"
 
 #include "reference/elementwise.h"
 
@@ -16,11 +17,10 @@ static const bp_binary_kind of_floats[] = {BP_BINARY_POW, BP_BINARY_REMAINDER, B
 
 static void run(const char *settings, bp_binary_kind kind, bp_dtype dtype, int64_t count) {
     bp_view a, b, y;
-    bp_options *options;
+    bp_options *options = test_options(settings);
     assert_status(bp_view_init(&a, left, dtype, 1, &count, NULL), BP_OK);
     assert_status(bp_view_init(&b, right, dtype, 1, &count, NULL), BP_OK);
     assert_status(bp_view_init(&y, output, dtype, 1, &count, NULL), BP_OK);
-    assert_status(bp_options_new(&options, settings), BP_OK);
     assert_status(bp_binary_run(options, kind, &a.tensor, &b.tensor, &y.tensor), BP_OK);
     bp_options_release(options);
 }

@@ -2,6 +2,7 @@
  * conversions, broadcasts, indices and concatenation. */
 #include "cases.h"
 #include "support/results.h"
+#include "support/options.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,9 +15,7 @@ static const bp_dtype floats[] = {BP_F16, BP_BF16, BP_F32, BP_F64};
 static const bp_dtype converted[] = {BP_BOOL, BP_I8, BP_U8, BP_I32, BP_I64, BP_F16, BP_BF16, BP_F32, BP_F64};
 
 static bp_options *settings_of(int i) {
-    bp_options *options;
-    assert_status(bp_options_new(&options, all_settings[i % SETTINGS]), BP_OK);
-    return options;
+    return test_options(all_settings[i % SETTINGS]);
 }
 
 static int random_shape(int64_t *shape, int least) {

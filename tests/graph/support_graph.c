@@ -1,6 +1,7 @@
 /* support_graph.c - makes random graphs: tries calls of the table with random fields and operands, and keeps those that
  * the graph accepts. */
 #include "graph/support_graph.h"
+#include "support/options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -454,8 +455,7 @@ void poison_tensors(const tensors *out) {
 }
 
 bp_status run_graph(const bp_graph *graph, const char *settings, const tensors *in, const tensors *out) {
-    bp_options *options = NULL;
-    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    bp_options *options = test_options(settings);
     poison_tensors(out);
     bp_status status = bp_graph_run(options, graph, (const DLTensor *const *)in->list, out->list);
     bp_options_release(options);

@@ -6,6 +6,7 @@
 #include "providers/native/gemm/gemm.h"
 #include "support/arrays.h"
 #include "support/results.h"
+#include "support/options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -120,9 +121,7 @@ static void check_result(const product *p, operands *o, const char *settings) {
 }
 
 static bp_options *options_of(const char *settings) {
-    bp_options *options;
-    assert_int_equal(bp_options_new(&options, settings), BP_OK);
-    return options;
+    return test_options(settings);
 }
 
 static void run(const product *p, operands *o, const char *settings) {
