@@ -6,6 +6,7 @@
 #include "graph/plan.h"
 #include "graph/region.h"
 #include "graph/support_graph.h"
+#include "support/options.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -232,9 +233,8 @@ static void share(const bp_plan *plan, int threads) {
 
 /* Runs a plan of the graph in which regions have so many threads. */
 static void run(const bp_graph *graph, const char *settings, int threads, const tensors *in, const tensors *out) {
-    bp_options *options;
+    bp_options *options = test_options(settings);
     bp_plan *plan;
-    assert_int_equal(bp_options_new(&options, settings), BP_OK);
     assert_int_equal(
         bp_graph_plan(&plan, options, graph, (const DLTensor *const *)in->list, (const DLTensor *const *)out->list),
         BP_OK);
