@@ -2,10 +2,11 @@
  *
  * Without these times, candidates are ranked by estimates. With the setting calibration=auto, the first choice on a
  * machine measures matrix products in f32 and f64 on one thread, in less than 0.1 s per library. bp_calibrate()
- * measures the rest: complex types, transposed, strided and batched operands, all threads, transforms, linear
- * algebra, the other operations in f32, f64, f16 and bf16, and gradients in f32. Times are kept in the cache directory
- * (registry.cache_dir), in the file calibration.txt, until a library, Backplane, the processor or a variable that
- * steers libraries changes. They are not used if `deterministic` is set.
+ * measures the rest: complex types, transposed, strided and batched operands, each algorithm of a library, sizes that
+ * leave remainders, all threads, transforms, linear algebra, the other operations in f32, f64, f16 and bf16, and
+ * gradients in f32. Times are kept in the cache directory (registry.cache_dir), in the file calibration.txt, until a
+ * library, Backplane, the processor or a variable that steers libraries changes. They are not used if `deterministic`
+ * is set.
  */
 #ifndef BACKPLANE_CALIBRATE_H
 #define BACKPLANE_CALIBRATE_H

@@ -123,6 +123,9 @@ int bp__class_named(const char *name);
 
 /* Sizes at which a library is compared with `native` before anything else is measured. */
 enum { BP__FIRST_POINTS = 10 };
+/* Points on which `native` spends less are not compared: a library whose calls take long by themselves may be the
+ * fastest for large products. */
+enum { BP__FIRST_NATIVE_NS = 300 };
 extern const int64_t bp__first_sizes[BP__FIRST_POINTS][BP__LATTICE_DIMENSIONS];
 
 #endif

@@ -25,14 +25,14 @@ static double median_ratio(const double *a, const double *b) {
     return count ? (ratios[(count - 1) / 2] + ratios[count / 2]) / 2 : 0;
 }
 
-/* Returns the mean of log2(a[i] / b[i]) over the points that both have; 0 if there are none. A library is called slow
- * by this mean, so that the times that follow from it are slow too. */
-static double mean_ratio(const double *a, const double *b) {
+/* Returns the mean of log2(own[i] / native[i]) over the points that are compared; 0 if there are none. A library is
+ * called slow by this mean, so that the times that follow from it are slow too. */
+static double mean_ratio(const double *own, const double *native) {
     double sum = 0;
     int count = 0;
     for (int i = 0; i < BP__FIRST_POINTS; i++) {
-        if (a[i] > 0 && b[i] > 0) {
-            sum += log2(a[i] / b[i]);
+        if (own[i] > 0 && native[i] > BP__FIRST_NATIVE_NS) {
+            sum += log2(own[i] / native[i]);
             count++;
         }
     }

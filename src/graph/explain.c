@@ -106,7 +106,7 @@ static void add_part(bp__text *text, const bp__program *program, int index) {
     bp__text_addf(text, "  %3d  %-28s", index + 1, program->title(program->owner, index));
     if (part->plan) {
         bp__text_addf(text, " %-12s %-22s about %-10s %s%s", library_of(program, index), part->plan->verdict.algorithm,
-                      bp__duration(part->plan->verdict.cost_ns, time, sizeof time), part->plan->text,
+                      bp__duration(bp__plan_expected_ns(part->plan), time, sizeof time), part->plan->text,
                       part->packed ? ", packed" : "");
         if (part->runs > 1) {
             bp__text_addf(text, ", %" PRId64 " times", part->runs);
@@ -195,7 +195,7 @@ static void add_json_part(bp__json *json, const bp__program *program, int index)
     bp__json_text(json, "algorithm", part->plan ? part->plan->verdict.algorithm : NULL);
     bp__json_int(json, "runs", part->runs);
     bp__json_bool(json, "packed", part->packed != NULL);
-    bp__json_number(json, "cost_ns", part->plan ? part->plan->verdict.cost_ns : 0);
+    bp__json_number(json, "cost_ns", part->plan ? bp__plan_expected_ns(part->plan) : 0);
     bp__json_close(json, '}');
 }
 

@@ -23,7 +23,6 @@
 enum {
     FIXED_WORDS = 9,
     LINE = 48,         /* times in one line of the report */
-    WORK_NS = 300,     /* a product that takes longer is not mostly what a call takes */
     SLOW = 3,          /* a library is measured no further if it is this much slower than native at the first points */
     WHOLE_POINTS = 16, /* points of a class that gets all of its time */
     DOUBTFUL = 4,      /* a value is measured again if it is this much larger than others make one expect */
@@ -87,22 +86,21 @@ static void measure_first(const bp__class *class, const bp_options *options, dou
 }
 
 /* Compares the candidate with native at the first points. Returns false if it is much slower in the mean, and faster at
- * one point at most. Points of a few nanoseconds do not count: a library whose calls take long by themselves may be the
- * fastest for large products. */
+ * one point at most. */
 static bool keeps_up(const task *t) {
     double own[BP__FIRST_POINTS], native[BP__FIRST_POINTS], sum = 0;
     int count = 0, faster = 0;
     measure_first(t->class, t->native, t->turn_ns, native);
     measure_first(t->class, t->candidate, t->turn_ns, own);
     for (int i = 0; i < BP__FIRST_POINTS; i++) {
-        if (own[i] > 0 && native[i] > WORK_NS) {
+        if (own[i] > 0 && native[i] > BP__FIRST_NATIVE_NS) {
             faster += own[i] < native[i];
             sum += log(own[i] / native[i]);
             count++;
         }
     }
     report_times(t->class->name, "first", -1, own, BP__FIRST_POINTS);
-    return faster > 1 || (count > 0 && sum < count * log(SLOW));
+    return count == 0 || faster > 1 || sum < count * log(SLOW);
 }
 
 /* Returns the time for which this thread has run. The budget is counted in it, so that a measurement on a loaded

@@ -21,7 +21,8 @@ enum { PLAIN_NS = 100, SIZE = 16 };
 typedef struct offer {
     const char *algorithm;
     int64_t m;
-    bool transposed; /* the second operand, whose class has a factor of 2 */
+    bool transposed;       /* the second operand, whose class has a factor of 2 */
+    const char *preferred; /* the algorithm that the provider prefers; NULL: one without times of its own */
 } offer;
 
 /* Returns the predicted time, relative to the one of the preferred algorithm of a plain product. */
@@ -49,6 +50,7 @@ static double time_of(const offer *o, bool knows_algorithms, bp__accuracy *accur
     preferred.cost_ns = PREFERRED_COST;
     verdict.cost_ns = COST;
     verdict.algorithm = o->algorithm;
+    preferred.algorithm = o->preferred ? o->preferred : "";
     const double time = bp__gemm_predict(&candidate, &problem, &verdict, &preferred, accuracy);
     free(calibration);
     return time / PLAIN_NS;
@@ -65,23 +67,31 @@ static void check(const offer *o, bool knows_algorithms, double times, bp__accur
 
 static void measured_algorithms_have_their_times(void **state) {
     (void)state;
-    check(&(offer){"small", SIZE, false}, true, TIMES_SMALL, BP__MEASURED);
-    check(&(offer){"small avx512", SIZE, false}, true, TIMES_SMALL, BP__MEASURED);
-    check(&(offer){"small", 3 * SIZE, false}, true, TIMES_SMALL, BP__INTERPOLATED);
-    check(&(offer){"small", SIZE, true}, true, 2 * TIMES_SMALL, BP__INTERPOLATED);
-    check(&(offer){"gemm", 1, false}, true, TIMES_BY_GEMM, BP__MEASURED);
+    check(&(offer){"small", SIZE, false, NULL}, true, TIMES_SMALL, BP__MEASURED);
+    check(&(offer){"small avx512", SIZE, false, NULL}, true, TIMES_SMALL, BP__MEASURED);
+    check(&(offer){"small", 3 * SIZE, false, NULL}, true, TIMES_SMALL, BP__INTERPOLATED);
+    check(&(offer){"gemm", 1, false, NULL}, true, TIMES_BY_GEMM, BP__MEASURED);
+}
+
+/* A layout has the time of the algorithm that the provider prefers for it. */
+static void algorithms_are_compared_in_layouts(void **state) {
+    (void)state;
+    check(&(offer){"gemm", 1, true, "small"}, true, 2 * TIMES_BY_GEMM / TIMES_SMALL, BP__INTERPOLATED);
+    check(&(offer){"small", 1, true, "gemm"}, true, 2 * TIMES_SMALL / TIMES_BY_GEMM, BP__INTERPOLATED);
+    check(&(offer){"small", SIZE, true, NULL}, true, 2 * COST / PREFERRED_COST, BP__INTERPOLATED);
+    check(&(offer){"small", SIZE, true, "packed"}, true, 2 * COST / PREFERRED_COST, BP__INTERPOLATED);
 }
 
 /* Sizes with remainders have times of their own. */
 static void uneven_sizes_have_their_times(void **state) {
     (void)state;
     const double ratio = COST / PREFERRED_COST;
-    check(&(offer){"small", SIZE + 1, false}, true, TIMES_SMALL_UNEVEN, BP__INTERPOLATED);
-    check(&(offer){"small", 1000, false}, true, TIMES_SMALL_UNEVEN, BP__INTERPOLATED);
-    check(&(offer){"small", 1024, false}, true, TIMES_SMALL, BP__MEASURED);
-    check(&(offer){"packed", SIZE + 1, false}, true, TIMES_UNEVEN * ratio, BP__INTERPOLATED);
-    check(&(offer){"packed", SIZE + 1, true}, true, 2 * TIMES_UNEVEN * ratio, BP__INTERPOLATED);
-    check(&(offer){"small", SIZE + 1, false}, false, ratio, BP__INTERPOLATED);
+    check(&(offer){"small", SIZE + 1, false, NULL}, true, TIMES_SMALL_UNEVEN, BP__INTERPOLATED);
+    check(&(offer){"small", 1000, false, NULL}, true, TIMES_SMALL_UNEVEN, BP__INTERPOLATED);
+    check(&(offer){"small", 1024, false, NULL}, true, TIMES_SMALL, BP__MEASURED);
+    check(&(offer){"packed", SIZE + 1, false, NULL}, true, TIMES_UNEVEN * ratio, BP__INTERPOLATED);
+    check(&(offer){"packed", SIZE + 1, true, NULL}, true, 2 * TIMES_UNEVEN * ratio, BP__INTERPOLATED);
+    check(&(offer){"small", SIZE + 1, false, NULL}, false, ratio, BP__INTERPOLATED);
 }
 
 /* What was measured of small products says nothing of large ones. */
@@ -89,24 +99,25 @@ static void algorithms_end_where_they_were_measured(void **state) {
     (void)state;
     const bp__lattice *lattice = bp__classes[bp__class_find(BP_OP_GEMM, BP_F32, BP__VARIANT_SMALL)].lattice;
     const int64_t m = (int64_t)lattice->most / SIZE / SIZE;
-    check(&(offer){"small", 2 * m, false}, true, 2.0 * (double)m / 1024 * TIMES_SMALL, BP__INTERPOLATED);
-    check(&(offer){"small", 4 * m, false}, true, 4.0 * (double)m / 1024 * COST / PREFERRED_COST, BP__INTERPOLATED);
+    check(&(offer){"small", 2 * m, false, NULL}, true, 2.0 * (double)m / 1024 * TIMES_SMALL, BP__INTERPOLATED);
+    check(&(offer){"small", 4 * m, false, NULL}, true, 4.0 * (double)m / 1024 * COST / PREFERRED_COST, BP__INTERPOLATED);
 }
 
 /* Others have the ratio of their estimates. */
 static void other_algorithms_follow_estimates(void **state) {
     (void)state;
     const double ratio = COST / PREFERRED_COST;
-    check(&(offer){"small", SIZE, false}, false, ratio, BP__INTERPOLATED);
-    check(&(offer){"small", SIZE, true}, false, 2 * ratio, BP__INTERPOLATED);
-    check(&(offer){"packed", SIZE, false}, true, ratio, BP__INTERPOLATED); /* has no curve */
-    check(&(offer){"smaller", SIZE, false}, true, ratio, BP__INTERPOLATED);
-    check(&(offer){"gemm", SIZE, false}, true, ratio, BP__INTERPOLATED); /* without a vector */
+    check(&(offer){"small", SIZE, false, NULL}, false, ratio, BP__INTERPOLATED);
+    check(&(offer){"small", SIZE, true, NULL}, false, 2 * ratio, BP__INTERPOLATED);
+    check(&(offer){"packed", SIZE, false, NULL}, true, ratio, BP__INTERPOLATED); /* has no curve */
+    check(&(offer){"smaller", SIZE, false, NULL}, true, ratio, BP__INTERPOLATED);
+    check(&(offer){"gemm", SIZE, false, NULL}, true, ratio, BP__INTERPOLATED); /* without a vector */
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(measured_algorithms_have_their_times),
+        cmocka_unit_test(algorithms_are_compared_in_layouts),
         cmocka_unit_test(uneven_sizes_have_their_times),
         cmocka_unit_test(algorithms_end_where_they_were_measured),
         cmocka_unit_test(other_algorithms_follow_estimates),

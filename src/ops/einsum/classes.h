@@ -19,8 +19,8 @@ static const bp__lattice bp__contract_few = {
     .most = 1 << 16,
 };
 
-/* The sizes are the elements of the result, which are a square, and the products of each. They are no powers of 2,
- * whose strides fall on the same lines of a cache. */
+/* The sizes are the elements of the result, which are a square, and the products of each. Large ones are no powers of
+ * 2, whose strides fall on the same lines of a cache. */
 static const bp__lattice bp__contract_matrices = {
     .dimensions = 2,
     .count = {4, 4},

@@ -49,7 +49,7 @@ static bool multiplies_matrices(const bp_contract_problem *p) {
 
 static bp__contract_variant variant_of_matrices(const bp_contract_problem *p) {
     const int a = nearest_dimension(p, p->a), b = nearest_dimension(p, p->b);
-    if ((a < p->output_ndim && p->b[a] != 0) || (b < p->output_ndim && p->a[b] != 0)) {
+    if ((a >= 0 && a < p->output_ndim && p->b[a] != 0) || (b >= 0 && b < p->output_ndim && p->a[b] != 0)) {
         return BP__CONTRACT_MATRICES_ITEMS;
     }
     const int along = (a >= p->output_ndim) + (b >= p->output_ndim);

@@ -86,6 +86,11 @@ static bool is_even(int64_t size) {
     return (size & (size - 1)) == 0 || size % (size < LARGE ? VECTOR : LINES) == 0;
 }
 
+/* Whether each item is multiplied by a vector. A batch may be one product of matrices. */
+static bool has_vector(const bp_gemm_problem *g, const char *algorithm) {
+    return (g->m == 1 || g->n == 1) && (g->batch == 1 || strstr(algorithm, "per product") != NULL);
+}
+
 /* Returns the variant of the offer's algorithm, for even sizes; 0 if it is not measured by itself. */
 static int algorithm_of(const bp_problem *problem, const bp_verdict *verdict) {
     static const struct {
@@ -95,8 +100,11 @@ static int algorithm_of(const bp_problem *problem, const bp_verdict *verdict) {
     } measured[] = {{"small", BP__VARIANT_SMALL, false},
                     {"packed", BP__VARIANT_PACKED, false},
                     {"gemm", BP__VARIANT_BY_GEMM, true}};
-    const bool vector = problem->of.gemm.m == 1 || problem->of.gemm.n == 1;
+    const bool vector = has_vector(&problem->of.gemm, verdict->algorithm);
     const size_t length = strcspn(verdict->algorithm, " ");
+    if (verdict->properties & (BP_PROPERTY_ROUNDS_BELOW_TF32 | BP_PROPERTY_INPUTS_TF32)) {
+        return 0;
+    }
     for (int i = 0; i < BP__COUNT(measured); i++) {
         if (strlen(measured[i].algorithm) == length && memcmp(measured[i].algorithm, verdict->algorithm, length) == 0 &&
             (vector || !measured[i].vectors)) {
@@ -106,56 +114,69 @@ static int algorithm_of(const bp_problem *problem, const bp_verdict *verdict) {
     return 0;
 }
 
-/* Whether the sizes are not far beyond what is measured of the variant. */
-static bool covers(bp_dtype dtype, int variant, const bp__gemm_shape *product) {
-    const int class = bp__class_find(BP_OP_GEMM, dtype, variant);
-    return class >= 0 && product->m * product->n * product->k <= 2 * bp__classes[class].lattice->most;
-}
-
 static bool knows(const bp__calibration *calibration, bp_dtype dtype, int variant) {
     return bp__calibration_knows(calibration, bp__class_find(BP_OP_GEMM, dtype, variant));
 }
 
-/* Returns the variant that has the time of the whole plain product: of the offer's algorithm, for even or uneven sizes.
- * *algorithm returns whether it is this algorithm's. */
-static int whole_variant(const bp__calibration *calibration, const bp_problem *problem, const bp_verdict *verdict,
-                         const bp__gemm_shape *product, bool *algorithm) {
-    const bp_dtype dtype = product->dtype;
-    const bp_gemm_problem *g = &problem->of.gemm;
-    const bool even = is_even(g->m) && is_even(g->n) && is_even(g->k);
+/* Returns the bit of the variant that has the times of the offer's algorithm in plain products; 0 if there is none. */
+static uint32_t algorithm_bit(const bp__calibration *calibration, const bp_problem *problem, const bp_verdict *verdict,
+                              const bp__gemm_shape *product, bool even) {
     int variant = algorithm_of(problem, verdict);
-    variant = variant && !even && knows(calibration, dtype, variant + 1) ? variant + 1 : variant;
-    *algorithm = variant && knows(calibration, dtype, variant) && covers(dtype, variant, product);
-    return *algorithm ? variant : !even && knows(calibration, dtype, BP__VARIANT_UNEVEN) ? BP__VARIANT_UNEVEN : 0;
+    variant = variant && !even && knows(calibration, product->dtype, variant + 1) ? variant + 1 : variant;
+    if (!variant || !knows(calibration, product->dtype, variant)) {
+        return 0;
+    }
+    /* What was measured of small products says nothing of large ones. */
+    const bp__class *class = &bp__classes[bp__class_find(BP_OP_GEMM, product->dtype, variant)];
+    return product->m * product->n * product->k <= 2 * class->lattice->most ? 1u << variant : 0;
+}
+
+/* Returns the time of a plain product by the algorithm of an offer, relative to the one of the offer that the provider
+ * prefers for the problem. */
+static double ratio_to_preferred(const bp__calibration *calibration, const bp__gemm_shape *product, uint32_t own,
+                                 uint32_t preferred, const bp_verdict *verdict, const bp_verdict *best) {
+    bp__gemm_shape plain = *product;
+    bp__accuracy accuracy;
+    uint32_t known;
+    plain.items = plain.threads = 1;
+    plain.variants = own;
+    const double time = own && preferred ? bp__calibration_predict(calibration, &plain, &known, &accuracy) : 0;
+    plain.variants = preferred;
+    const double base = time > 0 ? bp__calibration_predict(calibration, &plain, &known, &accuracy) : 0;
+    return base > 0 ? time / base : best->cost_ns > 0 ? verdict->cost_ns / best->cost_ns : 1;
 }
 
 double bp__gemm_predict(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict,
                         const bp_verdict *preferred, bp__accuracy *accuracy) {
     const bp__calibration *calibration = atomic_load_explicit(&candidate->calibration, memory_order_acquire);
+    const bp_gemm_problem *g = &problem->of.gemm;
     uint32_t known;
-    bool algorithm;
     bp__gemm_shape product = product_of(problem, verdict->threads > 0 ? verdict->threads : problem->policy.threads);
     product.divides_items = !(candidate->provider->library_kinds & BP_LIB_BLAS);
     if (product.k == 0) {
         return 0;
     }
-    const int variant = whole_variant(calibration, problem, verdict, &product, &algorithm);
-    const uint32_t whole = variant ? 1u << variant : 0;
-    product.variants |= whole;
+    const bool even = is_even(g->m) && is_even(g->n) && is_even(g->k);
+    const uint32_t uneven =
+        !even && knows(calibration, product.dtype, BP__VARIANT_UNEVEN) ? 1u << BP__VARIANT_UNEVEN : 0;
+    const uint32_t own = algorithm_bit(calibration, problem, verdict, &product, even);
+    /* Layouts were measured with the algorithm that the provider prefers for them. */
+    const bool plain = (product.variants & ~(1u << BP__VARIANT_THREADED)) == 0;
+    product.variants |= plain && own ? own : uneven;
     product.estimate = bp__cost_follows_kernels(candidate) ? plain_estimate(candidate, problem, &product) : 0;
     double time = bp__calibration_predict(calibration, &product, &known, accuracy);
     if (time > 0 && (known != product.variants || is_unusual(problem, verdict))) {
         /* All of the difference is taken from the estimates, because the differences of single properties are not
          * known. */
         const double from = plain_estimate(candidate, problem, &product);
-        product.variants = algorithm ? 0 : whole;
+        product.variants = uneven;
         product.items = product.threads = 1;
         time =
             from > 0 ? bp__calibration_predict(calibration, &product, &known, accuracy) * verdict->cost_ns / from : 0;
         *accuracy = BP__INTERPOLATED;
-    } else if (!algorithm && verdict->cost_ns != preferred->cost_ns) {
-        /* What was measured is the algorithm that the provider prefers. */
-        time *= preferred->cost_ns > 0 ? verdict->cost_ns / preferred->cost_ns : 1;
+    } else if (!(plain && own) && verdict->cost_ns != preferred->cost_ns) {
+        const uint32_t best = algorithm_bit(calibration, problem, preferred, &product, even);
+        time *= ratio_to_preferred(calibration, &product, own, best, verdict, preferred);
         *accuracy = BP__INTERPOLATED;
     }
     return time;

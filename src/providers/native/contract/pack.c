@@ -169,10 +169,13 @@ static inline void transpose_unit16(char *to, const int64_t *row, const char *fr
 /* rows and columns of a patch: whole cache lines are used before they leave the cache */
 enum { PATCH = 16, STRIP_BYTES = 256 };
 
-/* Whether rows at these offsets fall on few lines of a cache. Then a long piece of each row is written at once. */
-static bool collides(const int64_t *offset, int64_t count) {
-    enum { COLLIDING = 2048 };
-    return count >= PATCH && (offset[1] - offset[0]) % COLLIDING == 0;
+/* Whether rows at these offsets fall on few lines of a cache, and to write a long piece of each row at once gains more
+ * than the additional copy takes. It does not if a patch has long pieces itself, and if a block of long elements fits
+ * the first-level cache. */
+static bool takes_strips(size_t unit, const int64_t *row, int64_t rows, int64_t columns) {
+    enum { COLLIDING = 2048, CACHE = 32 << 10 };
+    return rows >= PATCH && (row[1] - row[0]) % COLLIDING == 0 && unit * PATCH < STRIP_BYTES &&
+           (unit <= 4 || rows * columns * (int64_t)unit > CACHE);
 }
 
 #define DEFINE_TRANSPOSE(type, square)                                                                                 \
@@ -205,7 +208,7 @@ static bool collides(const int64_t *offset, int64_t count) {
             }                                                                                                          \
         }                                                                                                              \
     }                                                                                                                  \
-    /* Transposes PATCH rows, as far as whole patches reach, by way of a strip of each. Returns the columns. */        \
+    /* Transposes PATCH rows, as far as whole strips reach, by way of a strip of each. Returns the columns. */         \
     static int64_t transpose_strips_##type(int64_t columns, char *to, const int64_t *row, const char *from,            \
                                            const int64_t *column) {                                                    \
         const int64_t unit = (int64_t)sizeof(type), wide = STRIP_BYTES / unit;                                         \
@@ -227,7 +230,7 @@ static bool collides(const int64_t *offset, int64_t count) {
     static void transpose_block_##type(int64_t rows, int64_t columns, char *to, const int64_t *row, const char *from,  \
                                        const int64_t *column) {                                                        \
         const int64_t unit = (int64_t)sizeof(type);                                                                    \
-        if (collides(row, rows)) {                                                                                     \
+        if (takes_strips(sizeof(type), row, rows, columns)) {                                                          \
             int64_t done = 0, r = 0;                                                                                   \
             for (; r + PATCH <= rows; r += PATCH) {                                                                    \
                 done = transpose_strips_##type(columns, to, row + r, from + r * unit, column);                         \

@@ -112,12 +112,22 @@ INLINE void NAME(gemv_tile)(int vectors, const bp__native_view *w, int64_t p, in
             sum[i] = NAME(madd)(x, factor, sum[i]);
         }
     }
+    NAME(target) target = NAME(target_of)(w, rows);
+    target.beta = first == 0 ? target.beta : 1;
+    REAL *c = (REAL *)w->c + p * w->c_p;
+    if (w->c_p == 1 && !w->bias) {
+        UNROLL
+        for (int i = 0; i < vectors; i++) {
+            NAME(finish_vector)(sum[i], &target, c + i * VL, i < vectors - 1 ? VL : left);
+        }
+        return;
+    }
     REAL lanes[GEMV_VECTORS * VL];
     UNROLL
     for (int i = 0; i < vectors; i++) {
         NAME(store)(lanes + i * VL, sum[i]);
     }
-    NAME(finish_any)(vectors, 1, lanes, w, first == 0 ? (REAL)w->beta[0] : 1, rows, (REAL *)w->c + p * w->c_p);
+    NAME(finish_any)(vectors, 1, lanes, w, target.beta, rows, c);
 }
 
 /* One function for each number of vectors: a tile that is smaller than the others has as many chains of sums as it can.
