@@ -253,6 +253,36 @@ static void explained(void **state) {
     end(&c);
 }
 
+/* Without items there is a plan, though no channel is there for the kernel by channels. */
+static void images_without_elements(void **state) {
+    (void)state;
+    static const int64_t group_shape[] = {0, 6, 24}, layer_shape[] = {1, 0, 2, 15}, channels[] = {6}, row[] = {2, 15};
+    bp_view x, weight;
+    bp_plan *plan;
+    assert_int_equal(bp_view_init(&x, NULL, BP_F64, 3, group_shape, (const int64_t[]){1, 1, 6}), BP_OK);
+    assert_int_equal(bp_view_init(&weight, NULL, BP_F64, 1, channels, NULL), BP_OK);
+    bp_layer_norm_call call = {.struct_size = sizeof call,
+                               .kind = BP_GROUP_NORM,
+                               .groups = 1,
+                               .eps = 1e-3,
+                               .input = &x.tensor,
+                               .weight = &weight.tensor,
+                               .output = &x.tensor};
+    if (bp_layer_norm_plan(&plan, NULL, &call) != BP_OK) {
+        fail_msg("%s", bp_last_error());
+    }
+    bp_plan_release(plan);
+    assert_int_equal(bp_view_init(&x, NULL, BP_F64, 4, layer_shape, (const int64_t[]){30, 30, 15, 1}), BP_OK);
+    assert_int_equal(bp_view_init(&weight, NULL, BP_F64, 2, row, (const int64_t[]){0, 4}), BP_OK);
+    call.kind = BP_LAYER_NORM;
+    call.groups = 0;
+    call.row_ndim = 2;
+    if (bp_layer_norm_plan(&plan, NULL, &call) != BP_OK) {
+        fail_msg("%s", bp_last_error());
+    }
+    bp_plan_release(plan);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(results),
@@ -261,6 +291,7 @@ int main(void) {
         cmocka_unit_test(special_numbers_stay_in_their_group),
         cmocka_unit_test(threads_change_no_bit),
         cmocka_unit_test(explained),
+        cmocka_unit_test(images_without_elements),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -40,6 +40,9 @@ static double cost_of(const bp_host *host, const bp_problem *problem) {
     for (int d = 0; d < p->ndim; d++) {
         *(d < p->row_ndim ? &rows : &elements) *= (double)p->size[d];
     }
+    if (rows * elements == 0) {
+        return 0;
+    }
     const bool inner = p->ndim > p->row_ndim;
     const double segments = inner ? rows * elements / (double)p->size[p->ndim - 1] : rows;
     if (bp__layer_by_channels(problem)) {

@@ -44,8 +44,9 @@ bool bp__layer_by_channels(const bp_problem *problem) {
         return false;
     }
     const image of = find_image(p);
-    bool fits = of.positions > 0 && (of.channel == NONE ||
-                                     (p->stride[PROBLEM_X][of.channel] == 1 && p->stride[PROBLEM_Y][of.channel] == 1));
+    bool fits =
+        of.positions > 0 && of.channels > 0 && of.groups > 0 &&
+        (of.channel == NONE || (p->stride[PROBLEM_X][of.channel] == 1 && p->stride[PROBLEM_Y][of.channel] == 1));
     /* Without weights, few dimensions tell images from rows with gaps, which other kernels compute. */
     fits = fits && (has_weights_along(p, of.group) || (of.channel != NONE && of.group != NONE) ||
                     has_weights_along(p, of.channel));
