@@ -187,16 +187,17 @@ double bp__calibration_predict(const bp__calibration *calibration, const bp__gem
     double value = bp__lattice_value(bp__classes[base].lattice, plain->values, sizes, plain->ratios ? 0 : 1, &point) +
                    (plain->ratios ? log2(product->estimate) : 0);
     bool measured = is_measured(plain, point);
-    for (int variant = 1; variant < BP__VARIANTS_OF_PRODUCTS; variant++) {
-        const int class = bp__class_find(bp__classes[base].op, product->dtype, variant);
-        measured = measured && (!(product->variants >> variant & 1) || is_whole((bp__variant)variant));
-        if ((product->variants >> variant & 1) && bp__calibration_knows(calibration, class)) {
+    for (uint32_t left = product->variants; left != 0; left &= left - 1) {
+        const int variant = __builtin_ctz(left), class = bp__class_find(bp__classes[base].op, product->dtype, variant);
+        if (bp__calibration_knows(calibration, class)) {
             const bp__lattice *lattice = bp__classes[class].lattice;
             double factor = bp__lattice_value(lattice, calibration->curves[class].values, sizes, 0, &point);
-            measured = measured && is_measured(&calibration->curves[class], point);
+            measured = measured && is_whole((bp__variant)variant) && is_measured(&calibration->curves[class], point);
             factor = variant == BP__VARIANT_THREADED ? spread(factor, excess_of(product, lattice, sizes)) : factor;
             value += share_of(product, (bp__variant)variant) * factor;
             *factors |= UINT32_C(1) << variant;
+        } else {
+            measured = false;
         }
     }
     *accuracy = measured ? BP__MEASURED : BP__INTERPOLATED;

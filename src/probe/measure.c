@@ -149,8 +149,8 @@ static void measure_slowed(task *t) {
     }
 }
 
-/* Returns what a point may take at most by the points next to it: not more than one with a larger size, and than one
- * with a smaller size times the ratio of the sizes. 0 if none is measured. */
+/* Returns the time that the neighbours of a point make one expect: the least of the times of larger sizes, and of the
+ * times of smaller sizes, which grow with the size. Returns 0 if no neighbour is measured. */
 static double expected_time(const task *t, int point) {
     const bp__lattice *lattice = t->class->lattice;
     double least = 0;

@@ -151,14 +151,13 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     case BP__CONTRACT_MATRICES_ONE:
     case BP__CONTRACT_MATRICES_BOTH:
         sample_matrices(p, variant, rows, columns);
-        p->output_ndim = 3;
-        return BP_OK;
+        break;
     case BP__CONTRACT_MATRICES_ITEMS:
         sample_items(p, rows, columns);
-        p->output_ndim = 3;
-        return BP_OK;
+        break;
     }
-    p->output_ndim = variant == BP__CONTRACT_PRODUCTS || variant < BP__CONTRACT_SUMS ? p->ndim : 1;
+    const bool sums = variant >= BP__CONTRACT_SUMS && variant != BP__CONTRACT_PRODUCTS; /* over the last dimension */
+    p->output_ndim = p->ndim - sums;
     return BP_OK;
 }
 

@@ -61,7 +61,7 @@ static int kind_of_length(int64_t n) {
         others |= take_factor(&n, factor);
     }
     if (n > 1) {
-        return n == length ? BP__FFT_PRIMES : BP__FFT_MIXED; /* a product of large primes counts as a prime */
+        return n == length ? BP__FFT_PRIMES : BP__FFT_MIXED; /* 11 x 13 counts as a prime */
     }
     return !others ? BP__FFT_POWERS : even ? BP__FFT_FACTORS : BP__FFT_ODD;
 }

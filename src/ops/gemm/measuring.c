@@ -61,24 +61,30 @@ bp_problem bp__plain_gemm(bp_dtype dtype, int64_t m, int64_t n, int64_t k) {
     };
 }
 
+static void transpose_a(bp_gemm_problem *g) {
+    g->a_row = g->m > 1;
+    g->a_column = g->k > 1 ? g->m : 0;
+}
+
+static void transpose_b(bp_gemm_problem *g) {
+    g->b_row = g->k > 1;
+    g->b_column = g->n > 1 ? g->k : 0;
+}
+
 static bp_status sample(bp_problem *problem, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
     const int64_t m = sizes[0], n = sizes[1], k = sizes[2];
     bp_gemm_problem *g = &problem->of.gemm;
     *problem = bp__plain_gemm(class->dtype, m, n, k);
     switch (class->variant) {
     case BP__VARIANT_TRANSPOSED_A:
-        g->a_row = m > 1;
-        g->a_column = k > 1 ? m : 0;
+        transpose_a(g);
         break;
     case BP__VARIANT_TRANSPOSED_B:
-        g->b_row = k > 1;
-        g->b_column = n > 1 ? k : 0;
+        transpose_b(g);
         break;
     case BP__VARIANT_TRANSPOSED_BOTH:
-        g->a_row = m > 1;
-        g->a_column = k > 1 ? m : 0;
-        g->b_row = k > 1;
-        g->b_column = n > 1 ? k : 0;
+        transpose_a(g);
+        transpose_b(g);
         break;
     case BP__VARIANT_STRIDED:
         g->b_row *= 2;

@@ -2,8 +2,8 @@
  *
  * A prediction starts from the measured time of the plain product of the same sizes. Variants that were measured too
  * (transposed, strided, batched, interleaved, with threads) are factors to it. For a property that was not measured,
- * the factor is the ratio of the provider's own estimates with and without it. So it is for an algorithm that was not
- * measured by itself. */
+ * the factor is the ratio of the provider's own estimates with and without it. An algorithm that was not measured by
+ * itself has the time of the one that the provider prefers, times the ratio of their estimates. */
 #include "ops/gemm/gemm.h"
 
 #include <stdlib.h>
