@@ -1,5 +1,5 @@
-# Writes a C file with the sources of kernels: cmake -DOUTPUT=file.c -DFOLDER=kernels -P embed_kernels.cmake
-# FOLDER/NAME.cl becomes the text bp__cl_source_NAME. A line `#include "other.cl"` is replaced with that file.
+# Writes a C file with the sources of kernels: cmake -DOUTPUT=file.c -DFOLDER=sources -P embed_kernels.cmake
+# FOLDER/NAME.cl, and NAME.cu, becomes the text bp__kernel_source_NAME. A line `#include "other.cl"` is replaced with that file.
 
 # Replaces the includes of `text` with the files, to any depth.
 function(expand_includes variable)
@@ -12,7 +12,7 @@ function(expand_includes variable)
     set(${variable} "${text}" PARENT_SCOPE)
 endfunction()
 
-file(GLOB kernels ${FOLDER}/*.cl)
+file(GLOB kernels ${FOLDER}/*.cl ${FOLDER}/*.cu)
 list(SORT kernels)
 set(code "/* Made from the kernels by cmake/embed_kernels.cmake. */\n")
 foreach(kernel IN LISTS kernels)
@@ -22,6 +22,6 @@ foreach(kernel IN LISTS kernels)
     string(REPLACE "\\" "\\\\" text "${text}")
     string(REPLACE "\"" "\\\"" text "${text}")
     string(REPLACE "\n" "\\n\"\n    \"" text "${text}")
-    string(APPEND code "extern const char bp__cl_source_${name}[];\nconst char bp__cl_source_${name}[] =\n    \"${text}\";\n")
+    string(APPEND code "extern const char bp__kernel_source_${name}[];\nconst char bp__kernel_source_${name}[] =\n    \"${text}\";\n")
 endforeach()
 file(WRITE ${OUTPUT} "${code}")

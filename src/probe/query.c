@@ -53,6 +53,12 @@ static void read_version(const subject *library) {
     case BP__ANSWER_INTS:
         ((void (*)(int *, int *, int *))address)(&numbers[0], &numbers[1], &numbers[2]);
         break;
+    case BP__ANSWER_TWO_INTS_OUT:
+        if (((int (*)(int *, int *))address)(&numbers[0], &numbers[1]) == 0) {
+            report("version", "%d.%d", numbers[0], numbers[1]);
+            report_how("version", family->version_symbol);
+        }
+        return;
     case BP__ANSWER_INTS_TAG:
         ((void (*)(int *, int *, int *, const char **))address)(&numbers[0], &numbers[1], &numbers[2], &tag);
         break;

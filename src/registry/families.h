@@ -12,6 +12,7 @@ typedef enum bp__answer {
     BP__ANSWER_SECOND_WORD,       /* as ANSWER_TEXT; the version is the second word */
     BP__ANSWER_DATA_WORD,         /* char symbol[], read from the file: the text after the last '-' of its first word */
     BP__ANSWER_INTS,              /* void symbol(int *major, int *minor, int *patch) */
+    BP__ANSWER_TWO_INTS_OUT,      /* int symbol(int *major, int *minor) */
     BP__ANSWER_INTS_TAG,          /* as ANSWER_INTS, with a fourth argument, const char ** */
     BP__ANSWER_MKL_STRUCT,        /* void symbol(struct that begins with three ints) */
     BP__ANSWER_DNNL_STRUCT,       /* const struct that begins with three ints *symbol(void) */

@@ -36,7 +36,7 @@ NUMBERS = "numbers are read and written with a full stop in every locale: use ba
 LOCALES = [
     (call("strtod|strtof|strtold|strtod_l|strtof_l|atof|vsnprintf|vasprintf"), NUMBERS,
      # Providers have the public headers alone; what these format has no fraction, as DIRECTIVES checks.
-     ["src/base/text.c", "src/providers/driver/thread_policy.c", "src/providers/fftw/accept.c", "src/providers/opencl/family.c"]),
+     ["src/base/text.c", "src/providers/driver/thread_policy.c", "src/providers/fftw/accept.c", "src/providers/kernels/program.c"]),
 ]
 REAL = r"%[-+ #0'*]*\d*(?:(?!\.0f)\.(?:\d+|\*)?)?[lL]?[aefgAEFG](?![\w])"
 # A format with a real number, in a call that takes the decimal point of the locale, or anywhere in a provider.

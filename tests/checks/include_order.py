@@ -15,8 +15,9 @@ SHARED_BY_PROVIDERS = {
     "providers/batch": ["providers/blas", "providers/fftw", "providers/lapack", "providers/mkl", "providers/native", "providers/xsmm"],
     "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl", "providers/onednn", "providers/xsmm"],
     "providers/transform": ["providers/fftw", "providers/mkl"],
+    "providers/kernels": ["providers/clblast", "providers/opencl", "providers/nvrtc"],
     "providers/opencl": ["providers/clblast"],
-    "providers/cuda": ["providers/cublas", "providers/cufft"],
+    "providers/cuda": ["providers/cublas", "providers/cufft", "providers/nvrtc"],
     "providers/strided": ["providers/cuda", "providers/opencl"],
 }
 # The benchmarks of convolutions, of passes and of recurrent layers call oneDNN directly, as their peer.

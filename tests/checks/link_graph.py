@@ -50,8 +50,8 @@ def may_use(module, other):
         return other in MAY_INCLUDE[module] or (module == "probe" and other == "ops")
     # Providers get everything else in the table of host functions. Names and sizes of types are in the library for native, and in the
     # public headers for others.
-    return other == "base" or other in ("providers/batch", "providers/driver", "providers/transform", "providers/opencl",
-                                         "providers/cuda", "providers/strided")
+    return other == "base" or other in ("providers/batch", "providers/driver", "providers/transform", "providers/kernels",
+                                         "providers/opencl", "providers/cuda", "providers/strided")
 
 
 def symbols(found):

@@ -5,7 +5,7 @@
 
 #include "base/support_base.h"
 
-#include "providers/opencl/program.h"
+#include "providers/opencl/opencl.h"
 #include "providers/opencl/runtime.h"
 
 extern const bp_runtime bp_runtime_opencl;

@@ -10,7 +10,8 @@ static const char source[] =
     "  ulong i = get_global_id(0);\n"
     "  y[yf + i] = (x ? a * x[xf + i] : -1.0f) + s.b;\n"
     "}\n"
-    "kernel void through(global const float *x, ulong xf, global float *w, ulong wf, local float *l) {\n"
+    "kernel void through(global const float *x, ulong xf, global float *w, ulong wf) {\n"
+    "  local float l[8];\n"
     "  ulong i = get_global_id(0);\n"
     "  l[get_local_id(0)] = x[xf + i];\n"
     "  barrier(CLK_LOCAL_MEM_FENCE);\n"
@@ -28,43 +29,43 @@ typedef struct pair {
 
 enum { N = 64 };
 
-static bp__cl_program *program(void) {
-    bp__cl_program *found;
-    assert_int_equal(bp__cl_program_get(test_cl_devices[0], source, "", &found), BP_OK);
+static bp__kernel_program *program(void) {
+    bp__kernel_program *found;
+    assert_int_equal(bp__kernel_program_get(&test_cl_devices[0]->kernels, source, "", &found), BP_OK);
     return found;
 }
 
-static bp__cl_plan *new_plan(size_t workspace) {
-    bp__cl_plan *plan;
-    assert_int_equal(bp__cl_plan_new(test_cl_devices[0], workspace, &plan), BP_OK);
+static bp__kernel_plan *new_plan(size_t workspace) {
+    bp__kernel_plan *plan;
+    assert_int_equal(bp__kernel_plan_new(&test_cl_devices[0]->kernels, workspace, &plan), BP_OK);
     return plan;
 }
 
-static void add(bp__cl_plan *plan, const bp__cl_step *step) {
-    assert_int_equal(bp__cl_plan_add(plan, step), BP_OK);
+static void add(bp__kernel_plan *plan, const bp__kernel_step *step) {
+    assert_int_equal(bp__kernel_plan_add(plan, step), BP_OK);
 }
 
 /* The value of the step's last argument. */
 static pair value;
 
-static bp__cl_step axpb(int x, int y, float b) {
-    bp__cl_step step = {.program = program(), .kernel = "axpb", .dimensions = 1, .global = {N}};
+static bp__kernel_step axpb(int x, int y, float b) {
+    bp__kernel_step step = {.program = program(), .kernel = "axpb", .dimensions = 1, .global = {N}, .local = {8}};
     value = (pair){b, N};
-    bp__cl_operand(&step, x, sizeof(float));
-    bp__cl_operand(&step, y, sizeof(float));
-    bp__cl_scalar(&step, 0, BP_F32);
-    bp__cl_value(&step, &value, sizeof value);
+    bp__kernel_operand(&step, x, sizeof(float));
+    bp__kernel_operand(&step, y, sizeof(float));
+    bp__kernel_scalar(&step, 0, BP_F32);
+    bp__kernel_value(&step, &value, sizeof value);
     return step;
 }
 
-static void enqueue(bp__cl_plan *plan, test_queue *queue, const bp_operand *operands, const bp_scalar *scalars,
+static void enqueue(bp__kernel_plan *plan, test_queue *queue, const bp_operand *operands, const bp_scalar *scalars,
                     bp_operand workspace) {
     bp_exec exec = {.struct_size = sizeof exec,
                     .queue = test_queue_handle(queue),
                     .workspace = workspace,
                     .scalars = scalars,
                     .workspace_size = 1 << 16};
-    bp_prepared *prepared = bp__cl_plan_prepared(plan);
+    bp_prepared *prepared = (&plan->prepared);
     assert_int_equal(prepared->enqueue(prepared, operands, &exec), BP_OK);
     assert_non_null(queue->event);
 }
@@ -84,8 +85,8 @@ static void test_arguments(void **state) {
     }
     bp_operand operands[] = {{test_cl_memory(&queue, x, sizeof x), 3 * sizeof(float)},
                              {test_cl_memory(&queue, y, sizeof y), 5 * sizeof(float)}};
-    bp__cl_plan *plan = new_plan(0);
-    bp__cl_step step = axpb(0, 1, 0.5f);
+    bp__kernel_plan *plan = new_plan(0);
+    bp__kernel_step step = axpb(0, 1, 0.5f);
     add(plan, &step);
     memset(&value, 0x77, sizeof value); /* the plan has its own copy */
     const bp_scalar scalars[] = {{2, 0}, {0, 0}}, others[] = {{3, 0}, {0, 0}};
@@ -106,7 +107,7 @@ static void test_arguments(void **state) {
     enqueue(plan, &queue, absent, scalars, (bp_operand){NULL, 0});
     test_cl_read(&queue, operands[1].base, y, sizeof y);
     assert_true(y[5] == -0.5f);
-    bp__cl_plan_prepared(plan)->destroy(bp__cl_plan_prepared(plan));
+    plan->prepared.destroy((&plan->prepared));
     bp_runtime_opencl.release(test_cl_devices[0], operands[0].base);
     bp_runtime_opencl.release(test_cl_devices[0], operands[1].base);
     test_queue_free(&queue);
@@ -123,16 +124,14 @@ static void test_workspace_and_order(void **state) {
     }
     bp_operand operands[] = {{test_cl_memory(&queue, x, sizeof x), 0}, {test_cl_memory(&queue, y, sizeof y), 0}};
     bp_operand workspace = {test_cl_memory(&queue, NULL, 4096), 256};
-    bp__cl_plan *plan = new_plan(512);
-    assert_int_equal(bp__cl_plan_prepared(plan)->workspace, 512);
-    bp__cl_step first = {.program = program(), .kernel = "through", .dimensions = 1, .global = {N}, .local = {8}},
-                second = first;
-    bp__cl_operand(&first, 0, sizeof(float));
-    bp__cl_workspace(&first, 128, sizeof(float));
-    bp__cl_local(&first, 8 * sizeof(float));
-    bp__cl_workspace(&second, 128, sizeof(float));
-    bp__cl_operand(&second, 1, sizeof(float));
-    bp__cl_local(&second, 4 * sizeof(float));
+    bp__kernel_plan *plan = new_plan(512);
+    assert_int_equal(plan->prepared.workspace, 512);
+    bp__kernel_step first = {.program = program(), .kernel = "through", .dimensions = 1, .global = {N}, .local = {8}},
+                    second = first;
+    bp__kernel_operand(&first, 0, sizeof(float));
+    bp__kernel_workspace(&first, 128, sizeof(float));
+    bp__kernel_workspace(&second, 128, sizeof(float));
+    bp__kernel_operand(&second, 1, sizeof(float));
     second.local[0] = 4;
     add(plan, &first);
     add(plan, &second);
@@ -149,7 +148,7 @@ static void test_workspace_and_order(void **state) {
     assert_int_equal(bp_runtime_opencl.copy(queue.queue, &transfer, &event), BP_OK);
     test_cl_done(event);
     assert_true(block[0] == 7 && block[7] == 0);
-    bp__cl_plan_free(plan);
+    bp__kernel_plan_free(plan);
     bp_runtime_opencl.release(test_cl_devices[0], operands[0].base);
     bp_runtime_opencl.release(test_cl_devices[0], operands[1].base);
     bp_runtime_opencl.release(test_cl_devices[0], workspace.base);
@@ -167,19 +166,19 @@ static void test_scalars(void **state) {
     double out[6];
     const bp_scalar scalars[] = {{1.0 / 3, 2}, {1.0 / 7, 5}};
     bp_operand operand = {test_cl_memory(&queue, NULL, sizeof out), 0};
-    bp__cl_plan *plan = new_plan(0);
-    bp__cl_step step = {.program = program(), .kernel = "scalars", .dimensions = 1, .global = {1}};
-    bp__cl_operand(&step, 0, sizeof(double));
-    bp__cl_scalar(&step, 0, BP_F16);
-    bp__cl_scalar(&step, 1, BP_F64);
-    bp__cl_scalar(&step, 1, BP_C64);
-    bp__cl_scalar(&step, 0, BP_C128);
+    bp__kernel_plan *plan = new_plan(0);
+    bp__kernel_step step = {.program = program(), .kernel = "scalars", .dimensions = 1, .global = {1}, .local = {1}};
+    bp__kernel_operand(&step, 0, sizeof(double));
+    bp__kernel_scalar(&step, 0, BP_F16);
+    bp__kernel_scalar(&step, 1, BP_F64);
+    bp__kernel_scalar(&step, 1, BP_C64);
+    bp__kernel_scalar(&step, 0, BP_C128);
     add(plan, &step);
     enqueue(plan, &queue, &operand, scalars, (bp_operand){NULL, 0});
     test_cl_read(&queue, operand.base, out, sizeof out);
     const double expected[] = {(float)(1.0 / 3), 1.0 / 7, (float)(1.0 / 7), 5, 1.0 / 3, 2};
     assert_memory_equal(out, expected, sizeof out);
-    bp__cl_plan_free(plan);
+    bp__kernel_plan_free(plan);
     bp_runtime_opencl.release(test_cl_devices[0], operand.base);
     test_queue_free(&queue);
 }
@@ -194,14 +193,14 @@ static void test_no_steps(void **state) {
     cl_event gate = bp__cl_loaded.CreateUserEvent(test_cl_devices[0]->context, &code);
     void *native = gate, *waited;
     assert_int_equal(bp_runtime_opencl.wait(queue.queue, 1, &native, &waited), BP_OK);
-    bp__cl_plan *plan = new_plan(0);
+    bp__kernel_plan *plan = new_plan(0);
     enqueue(plan, &queue, NULL, NULL, (bp_operand){NULL, 0});
     assert_int_equal(bp_runtime_opencl.event_state(queue.event, &failure), BP_EVENT_PENDING);
     bp__cl_loaded.SetUserEventStatus(gate, 0);
     assert_int_equal(test_cl_wait(queue.event), 0);
     bp_runtime_opencl.event_release(gate);
     bp_runtime_opencl.event_release(waited);
-    bp__cl_plan_free(plan);
+    bp__kernel_plan_free(plan);
     test_queue_free(&queue);
 }
 
@@ -210,19 +209,19 @@ static void test_no_steps(void **state) {
 static void test_bad_steps(void **state) {
     (void)state;
     test_cl_need(1);
-    bp__cl_plan *plan = new_plan(0);
-    bp__cl_step step = {.program = program(), .kernel = "missing", .dimensions = 1, .global = {1}};
-    assert_int_equal(bp__cl_plan_add(plan, &step), BP_E_DEVICE);
+    bp__kernel_plan *plan = new_plan(0);
+    bp__kernel_step step = {.program = program(), .kernel = "missing", .dimensions = 1, .global = {1}, .local = {1}};
+    assert_int_equal(bp__kernel_plan_add(plan, &step), BP_E_DEVICE);
     assert_contains(test_cl_error, "kernel missing: clCreateKernel: CL_INVALID_KERNEL_NAME (-46)");
     step = axpb(0, 1, 1);
-    bp__cl_value(&step, &value, sizeof value); /* one argument too many */
-    assert_int_equal(bp__cl_plan_add(plan, &step), BP_E_DEVICE);
+    bp__kernel_value(&step, &value, sizeof value); /* one argument too many */
+    assert_int_equal(bp__kernel_plan_add(plan, &step), BP_E_DEVICE);
     assert_contains(test_cl_error, "kernel axpb: clSetKernelArg");
     step = axpb(0, 1, 1);
     step.global[0] = step.local[0] = (size_t)1 << 30;
-    assert_int_equal(bp__cl_plan_add(plan, &step), BP_E_UNSUPPORTED);
+    assert_int_equal(bp__kernel_plan_add(plan, &step), BP_E_UNSUPPORTED);
     assert_contains(test_cl_error, "needs groups of 1073741824 work items");
-    bp__cl_plan_free(plan);
+    bp__kernel_plan_free(plan);
 }
 
 static void test_failing_run(void **state) {
@@ -230,18 +229,18 @@ static void test_failing_run(void **state) {
     test_cl_need(1);
     test_queue queue = test_queue_new(0, 0);
     bp_operand operand = {test_cl_memory(&queue, NULL, 64), 0};
-    bp__cl_plan *plan = new_plan(0);
-    bp__cl_step step = {.program = program(), .kernel = "four", .dimensions = 1, .global = {8}, .local = {8}};
-    bp__cl_operand(&step, 0, sizeof(float));
+    bp__kernel_plan *plan = new_plan(0);
+    bp__kernel_step step = {.program = program(), .kernel = "four", .dimensions = 1, .global = {8}, .local = {8}};
+    bp__kernel_operand(&step, 0, sizeof(float));
     add(plan, &step);
     bp_exec exec = {.struct_size = sizeof exec, .queue = test_queue_handle(&queue)};
-    bp_prepared *prepared = bp__cl_plan_prepared(plan);
+    bp_prepared *prepared = (&plan->prepared);
     for (int i = 0; i < 20; i++) { /* the kernels are given back */
         assert_int_equal(prepared->enqueue(prepared, &operand, &exec), BP_E_DEVICE);
         assert_contains(test_cl_error, "kernel four: clEnqueueNDRangeKernel: CL_INVALID_WORK_GROUP_SIZE (-54)");
     }
     assert_null(queue.event);
-    bp__cl_plan_free(plan);
+    bp__kernel_plan_free(plan);
     bp_runtime_opencl.release(test_cl_devices[0], operand.base);
     test_queue_free(&queue);
 }
@@ -251,7 +250,7 @@ static void test_failing_run(void **state) {
 enum { THREADS = 4, RUNS = 300 };
 
 typedef struct worker {
-    bp__cl_plan *plan;
+    bp__kernel_plan *plan;
     int number;
     bool right;
 } worker;
@@ -287,8 +286,8 @@ static void test_threads(void **state) {
     int64_t blocks = bp__live_blocks();
     pthread_t threads[THREADS];
     worker workers[THREADS];
-    bp__cl_plan *plan = new_plan(0);
-    bp__cl_step step = axpb(0, 1, 0.25f);
+    bp__kernel_plan *plan = new_plan(0);
+    bp__kernel_step step = axpb(0, 1, 0.25f);
     add(plan, &step);
     for (int i = 0; i < THREADS; i++) {
         workers[i] = (worker){plan, 1000 * i, false};
@@ -298,7 +297,7 @@ static void test_threads(void **state) {
         pthread_join(threads[i], NULL);
         assert_true(workers[i].right);
     }
-    bp__cl_plan_free(plan);
+    bp__kernel_plan_free(plan);
     assert_int_equal(bp__live_blocks(), blocks);
 }
 
@@ -307,12 +306,12 @@ static void test_many_plans(void **state) {
     test_cl_need(1);
     int64_t blocks = bp__live_blocks();
     for (int i = 0; i < 10000; i++) {
-        bp__cl_plan *plan = new_plan(0);
-        bp__cl_step step = axpb(0, 1, 1);
+        bp__kernel_plan *plan = new_plan(0);
+        bp__kernel_step step = axpb(0, 1, 1);
         for (int j = 0; j < i % 7; j++) {
             add(plan, &step);
         }
-        bp__cl_plan_free(plan);
+        bp__kernel_plan_free(plan);
     }
     assert_int_equal(bp__live_blocks(), blocks);
 }

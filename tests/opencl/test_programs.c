@@ -77,14 +77,14 @@ static bp__cl_device *open_device(void) {
 }
 
 /* Runs the kernel on a value. */
-static float run(bp__cl_device *device, bp__cl_program *program, float value) {
+static float run(bp__cl_device *device, bp__kernel_program *program, float value) {
     bp__cl_device *first = test_cl_devices[0];
     test_cl_devices[0] = device;
     test_queue queue = test_queue_new(0, 0);
     void *base = test_cl_memory(&queue, &value, sizeof value);
     cl_mem memory = base;
     cl_int code;
-    cl_kernel kernel = device->cl->CreateKernel(bp__cl_program_native(program), "twice", &code);
+    cl_kernel kernel = device->cl->CreateKernel(program->native, "twice", &code);
     assert_non_null(kernel);
     assert_int_equal(device->cl->SetKernelArg(kernel, 0, sizeof memory, &memory), 0);
     const size_t one = 1;
@@ -103,13 +103,13 @@ static void test_built_once(void **state) {
     test_cl_need(1);
     forget();
     bp__cl_device *device = open_device();
-    bp__cl_program *one, *again, *other;
+    bp__kernel_program *one, *again, *other;
     int builds = test_cl_builds;
-    assert_int_equal(bp__cl_program_get(device, source, "-DFACTOR=2", &one), BP_OK);
-    assert_int_equal(bp__cl_program_get(device, source, "-DFACTOR=2", &again), BP_OK);
+    assert_int_equal(bp__kernel_program_get(&device->kernels, source, "-DFACTOR=2", &one), BP_OK);
+    assert_int_equal(bp__kernel_program_get(&device->kernels, source, "-DFACTOR=2", &again), BP_OK);
     assert_ptr_equal(one, again);
     assert_int_equal(test_cl_builds, builds + 1);
-    assert_int_equal(bp__cl_program_get(device, source, "-DFACTOR=3", &other), BP_OK);
+    assert_int_equal(bp__kernel_program_get(&device->kernels, source, "-DFACTOR=3", &other), BP_OK);
     assert_ptr_not_equal(one, other);
     assert_int_equal(test_cl_builds, builds + 2);
     assert_true(run(device, one, 5) == 10 && run(device, other, 5) == 15);
@@ -120,15 +120,15 @@ static void test_binary(void **state) {
     (void)state;
     test_cl_need(1);
     forget();
-    bp__cl_program *program;
+    bp__kernel_program *program;
     bp__cl_device *device = open_device();
-    assert_int_equal(bp__cl_program_get(device, source, "-DFACTOR=4", &program), BP_OK);
+    assert_int_equal(bp__kernel_program_get(&device->kernels, source, "-DFACTOR=4", &program), BP_OK);
     bp_runtime_opencl.device_close(device);
     assert_int_equal(kept.remembers, 1);
     assert_true(kept.size > 0);
     int builds = test_cl_builds;
     device = open_device();
-    assert_int_equal(bp__cl_program_get(device, source, "-DFACTOR=4", &program), BP_OK);
+    assert_int_equal(bp__kernel_program_get(&device->kernels, source, "-DFACTOR=4", &program), BP_OK);
     assert_int_equal(test_cl_builds, builds); /* not from source */
     assert_int_equal(kept.remembers, 1);
     assert_true(run(device, program, 5) == 20);
@@ -137,7 +137,7 @@ static void test_binary(void **state) {
 
 /* Returns how many programs are built from source on a fresh device, one of whose facts (0 to 3) is changed. */
 static int builds_with(int fact, const char *text, const char *options) {
-    bp__cl_program *program;
+    bp__kernel_program *program;
     bp__cl_device *device = open_device();
     const char **facts[] = {&device->platform_version, &device->facts.name, &device->facts.driver,
                             &device->facts.version};
@@ -145,7 +145,7 @@ static int builds_with(int fact, const char *text, const char *options) {
         *facts[fact] = "another";
     }
     int builds = test_cl_builds;
-    assert_int_equal(bp__cl_program_get(device, text, options, &program), BP_OK);
+    assert_int_equal(bp__kernel_program_get(&device->kernels, text, options, &program), BP_OK);
     bp_runtime_opencl.device_close(device);
     return test_cl_builds - builds;
 }
@@ -171,9 +171,9 @@ static void test_bad_binaries(void **state) {
     (void)state;
     test_cl_need(1);
     forget();
-    bp__cl_program *program;
+    bp__kernel_program *program;
     bp__cl_device *device = open_device();
-    assert_int_equal(bp__cl_program_get(device, source, "-DFACTOR=7", &program), BP_OK);
+    assert_int_equal(bp__kernel_program_get(&device->kernels, source, "-DFACTOR=7", &program), BP_OK);
     bp_runtime_opencl.device_close(device);
     for (int i = 0; i < 2; i++) {
         const char junk[] = "this is no binary of any driver, and it is long enough to be taken for a header of one";
@@ -182,7 +182,7 @@ static void test_bad_binaries(void **state) {
         kept.size = i == 0 ? sizeof junk : 1;
         int builds = test_cl_builds, remembers = kept.remembers;
         device = open_device();
-        assert_int_equal(bp__cl_program_get(device, source, "-DFACTOR=7", &program), BP_OK);
+        assert_int_equal(bp__kernel_program_get(&device->kernels, source, "-DFACTOR=7", &program), BP_OK);
         assert_int_equal(test_cl_builds, builds + 1);
         assert_int_equal(kept.remembers, remembers + 1); /* and replaced */
         assert_true(run(device, program, 5) == 35);
@@ -194,11 +194,11 @@ static void test_failed_build(void **state) {
     (void)state;
     test_cl_need(1);
     forget();
-    bp__cl_program *program;
+    bp__kernel_program *program;
     bp__cl_device *device = open_device();
     const char *bad = "kernel void f(global float *x) { x[0] = undeclared_name; }\n";
     for (int i = 0; i < 2; i++) { /* a failure is not kept */
-        assert_int_equal(bp__cl_program_get(device, bad, "-DTHIS=1", &program), BP_E_BROKEN);
+        assert_int_equal(bp__kernel_program_get(&device->kernels, bad, "-DTHIS=1", &program), BP_E_BROKEN);
         assert_contains(test_cl_error, "CL_BUILD_PROGRAM_FAILURE (-11)");
         assert_contains(test_cl_error, "undeclared_name");
         assert_contains(test_cl_error, "-DTHIS=1");
@@ -226,11 +226,12 @@ static void test_logs(void **state) {
 /* ---- Threads: each program is built once ---- */
 
 static void *get_programs(void *opaque) {
+    bp__cl_device *device = opaque;
     char options[32];
     for (int i = 0; i < 6; i++) {
-        bp__cl_program *program;
+        bp__kernel_program *program;
         snprintf(options, sizeof options, "-DFACTOR=%d", 100 + i);
-        if (bp__cl_program_get(opaque, source, options, &program) != BP_OK) {
+        if (bp__kernel_program_get(&device->kernels, source, options, &program) != BP_OK) {
             return opaque;
         }
     }

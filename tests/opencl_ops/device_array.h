@@ -1,4 +1,5 @@
-/* device_array.h - tensors of any layout on an OpenCL device, with a copy on the host, for tests of operations. */
+/* device_array.h - tensors of any layout on an OpenCL or CUDA device, with a copy on the host, for tests of operations.
+ */
 #ifndef BP_TESTS_OPENCL_OPS_DEVICE_ARRAY_H
 #define BP_TESTS_OPENCL_OPS_DEVICE_ARRAY_H
 
@@ -14,8 +15,10 @@
 
 #define I64(...) ((const int64_t[]){__VA_ARGS__})
 
-/* The first OpenCL device; 0: there is none. */
+/* The first OpenCL device, or with TESTED_ON_CUDA the first CUDA device; 0: there is none. */
 extern int32_t test_device;
+extern bool test_on_cuda;
+const char *test_device_provider(void); /* with kernels of ours: "opencl", "nvrtc" */
 extern bool test_as_gpu;      /* it is no processor, or TESTED_AS_GPU is set */
 extern bool test_without_f64; /* it has no f64, or TESTED_WITHOUT_F64 is set */
 
@@ -93,7 +96,7 @@ double device_tiny(bp_dtype dtype);
         }                                                                                                              \
     } while (0)
 
-/* Fails if the last plan of this thread did not run on the opencl provider. */
+/* Fails if the last plan of this thread did not run on that provider. */
 void assert_on_device(const char *text);
 
 /* Fails unless the two agree: NaN with NaN, infinities of one sign, otherwise up to `bound`. */

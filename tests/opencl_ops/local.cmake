@@ -26,3 +26,15 @@ foreach(source ${sources})
         endif()
     endif()
 endforeach()
+
+# The programs also run on a CUDA device: kernels and plans are the same ones. NVRTC and the driver are doubles (tests/nvrtc, tests/cuda).
+foreach(source ${sources})
+    get_filename_component(target ${source} NAME_WE)
+    string(REGEX REPLACE "^test_" "" short ${target})
+    if(TARGET test_opencl_ops_${short} AND TARGET nvrtc_double_good)
+        add_dependencies(test_opencl_ops_${short} nvrtc_double_good cuda_double_good)
+        add_project_test(nvrtc_ops_${short} test_opencl_ops_${short})
+        set_property(TEST nvrtc_ops_${short} APPEND PROPERTY ENVIRONMENT TESTED_ON_CUDA=1 BACKPLANE_REGISTRY_SYSTEM=false
+            BACKPLANE_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/nvrtc-doubles/good:${CMAKE_CURRENT_BINARY_DIR}/cuda-doubles/good)
+    endif()
+endforeach()

@@ -1,7 +1,8 @@
-/* support_device_array.c - makes tensors on an OpenCL device, and compares results. */
+/* support_device_array.c - makes tensors on an OpenCL or a CUDA device, and compares results. */
 #include "device_array.h"
 
 #include "device/internal.h"
+#include "providers/cuda/objects.h"
 #include "providers/opencl/objects.h"
 #include "support/kernels.h"
 #include "support/modes.h"
@@ -12,27 +13,33 @@
 #include <string.h>
 
 int32_t test_device;
-bool test_as_gpu, test_without_f64;
+bool test_on_cuda, test_as_gpu, test_without_f64;
+
+/* The provider reads the facts at two places: those of the list, and those of the open device. */
+static void find_facts(bp_device_info *facts[2]) {
+    void *device;
+    assert_int_equal(bp__device_open(test_device, &device), BP_OK);
+    facts[0] = (bp_device_info *)(uintptr_t)bp__device_facts(test_device);
+    facts[1] = test_on_cuda ? &((bp__cu_device *)device)->facts : &((bp__cl_device *)device)->facts;
+    assert_non_null(facts[0]);
+}
 
 /* Lets the provider see a device that is no processor, so that it divides work as for one. */
 static void pretend_gpu(void) {
-    bp__cl_device *device;
-    bp_device_info *facts = (bp_device_info *)(uintptr_t)bp__device_facts(test_device);
-    assert_non_null(facts);
-    assert_int_equal(bp__device_open(test_device, (void **)&device), BP_OK);
-    facts->can &= ~BP_DEVICE_IS_CPU;
-    device->facts.can &= ~BP_DEVICE_IS_CPU;
-    if (getenv("TESTED_WITHOUT_F64")) {
-        facts->can &= ~BP_DEVICE_CAN_F64;
-        device->facts.can &= ~BP_DEVICE_CAN_F64;
+    bp_device_info *facts[2];
+    find_facts(facts);
+    for (int i = 0; i < 2; i++) {
+        facts[i]->can &= ~BP_DEVICE_IS_CPU;
+        facts[i]->can &= getenv("TESTED_WITHOUT_F64") ? ~BP_DEVICE_CAN_F64 : ~0u;
     }
 }
 
 int test_device_setup(void **state) {
     (void)state;
     test_kernels_setup();
-    if (bp_device_find("opencl", &test_device) != BP_OK) {
-        printf("no OpenCL device: %s\n", bp_last_error());
+    test_on_cuda = getenv("TESTED_ON_CUDA") != NULL;
+    if (bp_device_find(test_on_cuda ? "cuda" : "opencl", &test_device) != BP_OK) {
+        printf("no device: %s\n", bp_last_error());
         test_device = 0;
     }
     if (test_device && getenv("TESTED_AS_GPU")) {
@@ -44,6 +51,10 @@ int test_device_setup(void **state) {
         test_without_f64 = !(can & BP_DEVICE_CAN_F64);
     }
     return 0;
+}
+
+const char *test_device_provider(void) {
+    return test_on_cuda ? "nvrtc" : "opencl";
 }
 
 bool test_device_takes_all(void) {
@@ -58,12 +69,9 @@ bool test_device_leaves_tiles(void) {
     return !test_as_gpu && !test_device_takes_all();
 }
 
-/* The facts that the provider reads at its two places, for a change. No plan made with the old ones is used again. */
+/* The facts, for a change. No plan made with the old ones is used again. */
 static void facts_for_change(bp_device_info *facts[2]) {
-    bp__cl_device *device;
-    assert_int_equal(bp__device_open(test_device, (void **)&device), BP_OK);
-    facts[0] = (bp_device_info *)(uintptr_t)bp__device_facts(test_device);
-    facts[1] = &device->facts;
+    find_facts(facts);
     assert_ok(bp_device_plan_cache_clear(test_device));
 }
 
@@ -204,7 +212,7 @@ double device_tiny(bp_dtype dtype) {
 void assert_on_device(const char *text) {
     bp_plan_info info = {.struct_size = sizeof info};
     assert_ok(bp_last_plan(&info));
-    if (strcmp(info.provider, "opencl") != 0) {
+    if (strcmp(info.provider, test_device_provider()) != 0) {
         fail_msg("%s: the provider was %s", text, info.provider);
     }
 }

@@ -50,7 +50,8 @@ static void run_on(conv_case *c, int algorithm) {
     algorithm = test_as_gpu && algorithm == PANELS                 ? TILES
                 : test_device_leaves_tiles() && algorithm == TILES ? PANELS
                                                                    : algorithm;
-    snprintf(settings, sizeof settings, "conv.preferred=opencl:%s,dispatch.fallback=strict", algorithms[algorithm]);
+    snprintf(settings, sizeof settings, "conv.preferred=%s:%s,dispatch.fallback=strict", test_device_provider(),
+             algorithms[algorithm]);
     run(c, settings);
     if (!is_empty(c)) {
         assert_ok(bp_last_plan(&info));
@@ -152,7 +153,8 @@ static void test_nan(void **state) {
             assert_ok(bp_tensor_empty_on(&t[i], test_device, BP_F32, 4, shape[i], NULL));
             assert_ok(bp_copy(&t[i]->dl_tensor, &view[i].tensor, NULL));
         }
-        snprintf(settings, sizeof settings, "conv.preferred=opencl:%s,dispatch.fallback=strict", algorithms[a]);
+        snprintf(settings, sizeof settings, "conv.preferred=%s:%s,dispatch.fallback=strict", test_device_provider(),
+                 algorithms[a]);
         assert_ok(bp_options_new(&options, settings));
         const bp_conv_call call = {.struct_size = sizeof call,
                                    .pass = BP_CONV_FORWARD,
@@ -195,7 +197,8 @@ static void test_slabs(void **state) {
             }
             device_array_send(&t[i]);
         }
-        snprintf(settings, sizeof settings, "conv.preferred=opencl:%s,dispatch.fallback=strict", algorithms[a]);
+        snprintf(settings, sizeof settings, "conv.preferred=%s:%s,dispatch.fallback=strict", test_device_provider(),
+                 algorithms[a]);
         assert_ok(bp_options_new(&options, settings));
         reference_results made;
         bp_conv_call calls[2]; /* the second one is the reference's */

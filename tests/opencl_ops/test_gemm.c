@@ -41,7 +41,8 @@ static void run(const call *c) {
              c->algorithm, bp_dtype_name(c->type[0]), bp_dtype_name(c->type[1]), (int)c->size.batch, (int)c->size.m,
              (int)c->size.n, (int)c->size.k, c->transform[0], c->transform[1], c->alpha.re, c->beta.re, c->layout[0],
              c->layout[1], c->layout[2]);
-    snprintf(settings, sizeof settings, "blas.preferred=opencl:%s,dispatch.fallback=strict", c->algorithm);
+    snprintf(settings, sizeof settings, "blas.preferred=%s:%s,dispatch.fallback=strict", test_device_provider(),
+             c->algorithm);
     assert_ok(bp_options_new(&options, settings));
     make_matrix(&t[0], c, 0, c->size.m, c->size.k);
     make_matrix(&t[1], c, 1, c->size.k, c->size.n);
@@ -155,7 +156,9 @@ static void test_rows_of_tiles(void **state) {
     test_device_need();
     need_gpu();
     const uint32_t units = test_device_set_units(1);
-    assert_ok(bp_options_new(&options, "blas.preferred=opencl:tiles,dispatch.fallback=strict"));
+    char settings[64];
+    snprintf(settings, sizeof settings, "blas.preferred=%s:tiles,dispatch.fallback=strict", test_device_provider());
+    assert_ok(bp_options_new(&options, settings));
     device_array_make(&a, BP_F32, 2, I64(M, K), TEST_COMPACT, 0);
     device_array_make(&b, BP_F32, 2, I64(K, N), TEST_COMPACT, 0);
     device_array_make(&whole, BP_F32, 2, I64(M, N), TEST_COMPACT, 0);
@@ -204,7 +207,8 @@ static void test_not_finite(void **state) {
         char settings[128];
         device_array t[3];
         bp_options *options;
-        snprintf(settings, sizeof settings, "blas.preferred=opencl:%s,dispatch.fallback=strict", algorithms[a]);
+        snprintf(settings, sizeof settings, "blas.preferred=%s:%s,dispatch.fallback=strict", test_device_provider(),
+                 algorithms[a]);
         assert_ok(bp_options_new(&options, settings));
         for (int i = 0; i < 3; i++) {
             device_array_make(&t[i], BP_F32, 2, I64(20, 20), TEST_COMPACT, 0);

@@ -9,7 +9,8 @@
 
 #ifndef BP__CU_HEADER
 /* Enumerations have 32 bits; their types here are the ones that compilers choose for them. */
-typedef unsigned CUresult, CUdevice_attribute, CUmemorytype, CUstreamCaptureStatus, CUstreamCaptureMode;
+typedef unsigned CUresult, CUdevice_attribute, CUmemorytype, CUstreamCaptureStatus, CUstreamCaptureMode,
+    CUfunction_attribute;
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
 typedef struct CUctx_st *CUcontext;
@@ -122,6 +123,7 @@ typedef struct CUDA_MEMCPY3D_PEER_st {
     X(ModuleLoadData, cuModuleLoadData, (CUmodule *, const void *))                                                    \
     X(ModuleUnload, cuModuleUnload, (CUmodule))                                                                        \
     X(ModuleGetFunction, cuModuleGetFunction, (CUfunction *, CUmodule, const char *))                                  \
+    X(FuncGetAttribute, cuFuncGetAttribute, (int *, CUfunction_attribute, CUfunction))                                 \
     X(LaunchKernel, cuLaunchKernel, (CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, \
                                      CUstream, void **, void **))
 
@@ -137,7 +139,7 @@ typedef struct CUDA_MEMCPY3D_PEER_st {
     X(DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 36) X(DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 37)                          \
     X(DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 38) X(DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 75)                             \
     X(DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 76) X(DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 97)         \
-    X(DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 115)
+    X(DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, 115) X(FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 0)
 
 /* The errors that we treat apart: X(name without "CUDA_ERROR_", number) */
 #define BP__CU_ERRORS(X)                                                                                               \

@@ -64,10 +64,11 @@ bp_status bp__cu_device_open(void *opaque, int index, void *context, void **devi
     if (!fresh) {
         return state->host->fail(BP_E_NO_MEMORY, "cuda: no memory for a device");
     }
-    *fresh = (bp__cu_device){.host = state->host, .index = index};
+    *fresh = (bp__cu_device){.host = state->host, .index = index, .facts = {.struct_size = sizeof fresh->facts}};
     CUresult code = bp__cu.DeviceGet(&fresh->id, index);
-    bp_status status =
-        code == BP__CU_SUCCESS ? take_context(fresh, context) : bp__cu_fail(state->host, code, "cuDeviceGet");
+    bp_status status = code == BP__CU_SUCCESS ? bp__cu_describe(opaque, index, &fresh->facts)
+                                              : bp__cu_fail(state->host, code, "cuDeviceGet");
+    status = status == BP_OK ? take_context(fresh, context) : status;
     if (status != BP_OK) {
         state->host->release(fresh);
         return status;

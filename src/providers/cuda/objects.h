@@ -17,6 +17,7 @@ typedef struct bp__cu_device {
     const bp_host *host;
     int index; /* the driver's number of the device, which is DLPack's, too */
     CUdevice id;
+    bp_device_info facts;
     CUcontext context;
     bool primary;              /* the context is the primary one, with a reference of ours */
     bool has_pools;            /* stream-ordered allocation */

@@ -80,6 +80,11 @@ void *bp__cu_vendor_plan(const bp__cu_vendor *instance, size_t size);
 typedef bp_status (*bp__cu_vendor_run)(const void *plan, void *call, const bp__cu_queue *queue);
 bp_status bp__cu_vendor_enqueue(const bp_host *host, const bp_exec *exec, bp__cu_vendor_run run, const void *plan,
                                 void *call);
+/* As above; the host calls check() when the commands have ended, as bp_host.enqueued_checked() says. A failure has
+ * called it. */
+bp_status bp__cu_vendor_enqueue_checked(const bp_host *host, const bp_exec *exec, bp__cu_vendor_run run,
+                                        const void *plan, void *call, bp_status (*check)(void *user, int ended),
+                                        void *user);
 
 static inline uint64_t bp__cu_address(const bp_operand *operand) {
     return (uint64_t)(uintptr_t)bp_operand_address(operand);

@@ -4,12 +4,11 @@
  * is copied by a kernel. Between host and device, the kernel works on a temporary block, in which the runs have the
  * order of the host's memory, so that one or a few commands copy it. */
 #include "providers/strided/strided.h"
-#include "providers/opencl/program.h"
 #include "providers/opencl/runtime.h"
 
 #include <stdio.h>
 
-BP__CL_SOURCE(copy);
+BP__KERNEL_SOURCE(copy);
 
 /* Numbers of commands up to which no kernel is used. */
 enum { PIECES_WITHIN_DEVICE = 4, PIECES_WITH_HOST = 32 };
@@ -177,18 +176,18 @@ static bp_status copy_by_kernel(const copy_job *job, const bp__strided *layout, 
     uint64_t unit = bp__strided_unit(layout);
     char options[64];
     kernel_layout units;
-    bp__cl_program *program;
+    bp__kernel_program *program;
     cl_int code;
     if (!to_units(layout, unit, &units)) {
         bp__rectangle rectangle = bp__rectangle_of(layout);
         return copy_rectangles(job, layout, &rectangle, event);
     }
     write_options(unit, units.units, options, sizeof options);
-    bp_status status = bp__cl_program_get(job->queue->device, bp__cl_source_copy, options, &program);
+    bp_status status = bp__kernel_program_get(&job->queue->device->kernels, bp__kernel_source_copy, options, &program);
     if (status != BP_OK) {
         return status;
     }
-    cl_kernel kernel = job->cl->CreateKernel(bp__cl_program_native(program), "copy", &code);
+    cl_kernel kernel = job->cl->CreateKernel(program->native, "copy", &code);
     if (!kernel) {
         return fail(job, code, "clCreateKernel");
     }

@@ -57,18 +57,15 @@ bp_status bp__cl_device_open(void *opaque, int index, void *context, void **devi
         state->host->release(fresh);
         return status;
     }
-    pthread_mutex_init(&fresh->mutex, NULL);
-    pthread_mutex_init(&fresh->building, NULL);
+    bp__kernel_device_begin(&fresh->kernels, &bp__cl_backend, fresh->host, &fresh->facts);
     *device = fresh;
     return BP_OK;
 }
 
 void bp__cl_device_close(void *opaque) {
     bp__cl_device *device = opaque;
-    bp__cl_programs_free(device);
+    bp__kernel_device_end(&device->kernels);
     device->cl->ReleaseContext(device->context);
-    pthread_mutex_destroy(&device->mutex);
-    pthread_mutex_destroy(&device->building);
     device->host->release(device);
 }
 

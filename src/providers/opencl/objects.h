@@ -4,11 +4,9 @@
 
 #include "providers/opencl/api.h"
 
-#include "backplane/runtime.h"
+#include "providers/kernels/kernels.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 
 typedef struct bp__cl_state bp__cl_state; /* the loaded library with its platforms and devices */
 
@@ -20,9 +18,7 @@ typedef struct bp__cl_device {
     cl_context context;
     bp_device_info facts;
     const char *platform_version;
-    pthread_mutex_t mutex;           /* guards `programs` */
-    pthread_mutex_t building;        /* held while a program is built, so that none is built twice */
-    struct bp__cl_program *programs; /* built ones, kept until the device is closed */
+    bp__kernel_device kernels; /* with pointers to the facts above */
 } bp__cl_device;
 
 typedef struct bp__cl_queue {
@@ -34,11 +30,5 @@ typedef struct bp__cl_queue {
 /* Fails with BP_E_DEVICE, or BP_E_NO_MEMORY, and a message: "opencl: <what>: CL_INVALID_VALUE (-30)". */
 bp_status bp__cl_fail(const bp_host *host, cl_int code, const char *what);
 const char *bp__cl_error_name(int64_t code, int *lost); /* bp_runtime.error_name */
-
-/* The error of a run of take or gather that found an index out of range: no number of OpenCL's. */
-enum { BP__CL_INDEX_OUT_OF_RANGE = -40001 };
-
-/* Adds a refusal. */
-void bp__cl_refuse(bp_offers *offers, bp_reason reason, const char *text);
 
 #endif

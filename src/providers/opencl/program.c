@@ -3,53 +3,24 @@
  * A binary is only a shortcut: if the driver refuses one, for instance because the file is of another machine or
  * damaged, the program is built from its source again and the binary replaced. */
 #include "providers/opencl/build_log.h"
-#include "providers/opencl/program.h"
+#include "providers/opencl/opencl.h"
 #include "providers/opencl/runtime.h"
 
 #include <string.h>
 
-struct bp__cl_program {
-    bp__cl_program *next;
-    cl_program native;
-    const char *source; /* these two are parts of the same block */
-    const char *options;
-};
-
 #define KIND "opencl" /* of the kept binaries */
 
-cl_program bp__cl_program_native(const bp__cl_program *program) {
-    return program->native;
-}
+/* ---- Options ---- */
 
-/* ---- The key of a binary: everything that it depends on, each text with its final zero ---- */
-
-enum { KEY_PARTS = 6 };
-
-static void key_parts(const bp__cl_device *device, const char *source, const char *options,
-                      const char *parts[KEY_PARTS]) {
-    parts[0] = device->platform_version;
-    parts[1] = device->facts.name;
-    parts[2] = device->facts.driver;
-    parts[3] = device->facts.version;
-    parts[4] = options;
-    parts[5] = source;
-}
-
-/* Returns the key in memory of the host, or NULL. */
-static char *make_key(const bp__cl_device *device, const char *source, const char *options, size_t *size) {
-    const char *parts[KEY_PARTS];
-    key_parts(device, source, options, parts);
-    *size = 0;
-    for (int i = 0; i < KEY_PARTS; i++) {
-        *size += strlen(parts[i]) + 1;
+void bp__cl_program_options(const bp__kernel_device *kernels, bp__kernel_options *options) {
+    enum { SINGLE_FP_CONFIG = 0x101B, CORRECTLY_ROUNDED_DIVIDE_SQRT = 128 };
+    const bp__cl_device *device = bp__cl_device_of(kernels);
+    cl_bitfield config = 0;
+    bp__kernel_options_add(options, "-w -cl-std=CL1.2");
+    if (device->cl->GetDeviceInfo(device->id, SINGLE_FP_CONFIG, sizeof config, &config, NULL) == BP__CL_SUCCESS &&
+        config & CORRECTLY_ROUNDED_DIVIDE_SQRT) {
+        bp__kernel_options_add(options, " -cl-fp32-correctly-rounded-divide-sqrt -DEXACT_DIVIDE");
     }
-    char *key = device->host->allocate(*size), *at = key;
-    for (int i = 0; key && i < KEY_PARTS; i++) {
-        size_t length = strlen(parts[i]) + 1;
-        memcpy(at, parts[i], length);
-        at += length;
-    }
-    return key;
 }
 
 /* ---- Binaries ---- */
@@ -148,76 +119,29 @@ static bp_status from_source(const bp__cl_device *device, const char *source, co
     return BP_OK;
 }
 
-static bp_status build(const bp__cl_device *device, const char *source, const char *options, cl_program *program) {
+bp_status bp__cl_program_build(bp__kernel_device *kernels, const char *source, const char *options, void **native) {
+    const bp__cl_device *device = bp__cl_device_of(kernels);
+    const char *const parts[] = {
+        device->platform_version, device->facts.name, device->facts.driver, device->facts.version, options, source};
+    cl_program program;
     size_t key_size;
-    char *key = make_key(device, source, options, &key_size);
+    char *key = bp__kernel_program_key(device->host, parts, sizeof parts / sizeof parts[0], &key_size);
     if (!key) {
         return device->host->fail(BP_E_NO_MEMORY, "opencl: no memory for a program");
     }
     bp_status status = BP_OK;
-    *program = from_binary(device, options, key, key_size);
-    if (!*program) {
-        status = from_source(device, source, options, program);
+    program = from_binary(device, options, key, key_size);
+    if (!program) {
+        status = from_source(device, source, options, &program);
         if (status == BP_OK) {
-            keep_binary(device, *program, key, key_size);
+            keep_binary(device, program, key, key_size);
         }
     }
     device->host->release(key);
+    *native = program;
     return status;
 }
 
-/* ---- The programs of a device ---- */
-
-static bp__cl_program *find_program(bp__cl_device *device, const char *source, const char *options) {
-    pthread_mutex_lock(&device->mutex);
-    bp__cl_program *one = device->programs;
-    while (one && (strcmp(one->options, options) != 0 || strcmp(one->source, source) != 0)) {
-        one = one->next;
-    }
-    pthread_mutex_unlock(&device->mutex);
-    return one;
-}
-
-static bp_status add(bp__cl_device *device, const char *source, const char *options, bp__cl_program **program) {
-    size_t source_size = strlen(source) + 1, options_size = strlen(options) + 1;
-    bp__cl_program *fresh = device->host->allocate(sizeof *fresh + source_size + options_size);
-    if (!fresh) {
-        return device->host->fail(BP_E_NO_MEMORY, "opencl: no memory for a program");
-    }
-    char *texts = (char *)(fresh + 1);
-    memcpy(texts, source, source_size);
-    memcpy(texts + source_size, options, options_size);
-    *fresh = (bp__cl_program){.source = texts, .options = texts + source_size};
-    bp_status status = build(device, source, options, &fresh->native);
-    if (status != BP_OK) {
-        device->host->release(fresh);
-        return status;
-    }
-    pthread_mutex_lock(&device->mutex);
-    fresh->next = device->programs;
-    device->programs = fresh;
-    pthread_mutex_unlock(&device->mutex);
-    *program = fresh;
-    return BP_OK;
-}
-
-bp_status bp__cl_program_get(bp__cl_device *device, const char *source, const char *options, bp__cl_program **program) {
-    *program = find_program(device, source, options);
-    if (*program) {
-        return BP_OK;
-    }
-    pthread_mutex_lock(&device->building);
-    *program = find_program(device, source, options); /* another thread may have built it meanwhile */
-    bp_status status = *program ? BP_OK : add(device, source, options, program);
-    pthread_mutex_unlock(&device->building);
-    return status;
-}
-
-void bp__cl_programs_free(bp__cl_device *device) {
-    while (device->programs) {
-        bp__cl_program *next = device->programs->next;
-        device->cl->ReleaseProgram(device->programs->native);
-        device->host->release(device->programs);
-        device->programs = next;
-    }
+void bp__cl_program_drop(bp__kernel_device *kernels, void *native) {
+    bp__cl_device_of(kernels)->cl->ReleaseProgram(native);
 }

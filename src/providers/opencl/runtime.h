@@ -36,9 +36,6 @@ bp_status bp__cl_library_load(const bp_host *host);
 bp_status bp__cl_entry_at(bp__cl_state *state, int index, const bp__cl_entry **entry);
 void bp__cl_forget_entry(const bp_host *host, bp__cl_entry *entry);
 
-/* Frees the programs of a device. */
-void bp__cl_programs_free(bp__cl_device *device);
-
 /* Returns the time of a monotonic clock, in ns. */
 int64_t bp__cl_now(void);
 /* Returns for how long to pause between two looks at an event, for which a thread has waited for some time: a part of

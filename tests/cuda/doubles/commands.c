@@ -53,7 +53,7 @@ CUresult double_run(const task *each) {
     case TASK_SET:
         return run_fill(each);
     case TASK_KERNEL:
-        return double_launch(each->kernel, each->groups, each->threads, each->parameters);
+        return double_launch(each->kernel, each->shape, each->parameters);
     case TASK_GRAPH:
         return run_graph(each->graph);
     case TASK_FREE:
@@ -172,14 +172,29 @@ CUresult cuLaunchHostFunc(CUstream handle, CUhostFn call, void *user) {
     return enqueue(handle, &host);
 }
 
+/* Whether a device takes these groups; PTX has one dimension here. */
+static bool is_shape(const function *kernel, const unsigned shape[6]) {
+    unsigned threads = 1;
+    for (int i = 0; i < 3; i++) {
+        if (shape[i] == 0 || shape[3 + i] == 0 || shape[i] > (i == 0 ? 0x7fffffffu : 65535u) || shape[3 + i] > 1024) {
+            return false;
+        }
+        threads *= shape[3 + i];
+    }
+    return threads <= 1024 && (kernel->run || (shape[1] == 1 && shape[2] == 1 && shape[4] == 1 && shape[5] == 1));
+}
+
 CUresult cuLaunchKernel(CUfunction kernel, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned threads_y,
                         unsigned threads_z, unsigned shared, CUstream handle, void **parameters, void **extra) {
-    task launch = {.kind = TASK_KERNEL, .kernel = kernel, .groups = x, .threads = threads};
-    if (!kernel || y != 1 || z != 1 || threads_y != 1 || threads_z != 1 || shared || extra || x == 0 || threads == 0 ||
-        threads > 1024) {
+    task launch = {.kind = TASK_KERNEL, .kernel = kernel, .shape = {x, y, z, threads, threads_y, threads_z}};
+    if (!kernel || shared || extra || !is_shape(kernel, launch.shape)) {
         return BP__CU_INVALID_VALUE;
     }
-    memcpy(launch.parameters, parameters[0], double_parameter_bytes(kernel));
+    uint8_t *to = launch.parameters;
+    for (int i = 0; i < kernel->count; i++) {
+        memcpy(to, parameters[i], kernel->sizes[i]);
+        to += kernel->sizes[i];
+    }
     cuda_double.kernels++;
     return enqueue(handle, &launch);
 }

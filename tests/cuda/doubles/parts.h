@@ -19,7 +19,7 @@ PROGRAM_FUNCTIONS(X)
 
 BP_API extern double_controls cuda_double;
 
-enum { DEVICES_MOST = 8, PARAMETER_BYTES = 512, WAITS_MOST = 24 };
+enum { DEVICES_MOST = 8, PARAMETER_BYTES = 4096, PARAMETERS_MOST = 64, WAITS_MOST = 24 };
 
 typedef struct CUstream_st stream;
 typedef struct CUevent_st event;
@@ -73,7 +73,7 @@ typedef struct task {
     CUhostFn call;
     void *user;
     const function *kernel;
-    unsigned groups, threads;
+    unsigned shape[6]; /* groups, threads of a group */
     uint8_t parameters[PARAMETER_BYTES];
     graph_exec *graph;
 } task;
@@ -111,6 +111,30 @@ struct CUgraphExec_st {
     point last; /* launch */
     int pending;
     bool destroyed;
+};
+
+/* Runs all threads of a kernel that was compiled for the host. */
+typedef void (*compiled_kernel)(void **parameters, const unsigned *shape, uint64_t (*translate)(uint64_t));
+
+enum { REGISTERS_MOST = 32, LINES_MOST = 256, WORDS_MOST = 16, WORD_BYTES = 64 };
+
+/* A line of PTX. */
+typedef struct line {
+    char words[WORDS_MOST][WORD_BYTES];
+    int count;
+} line;
+
+/* A kernel: compiled, or lines of PTX, which take one parameter. */
+struct CUfunc_st {
+    char name[WORD_BYTES];
+    size_t parameter_bytes;
+    size_t sizes[PARAMETERS_MOST + 1]; /* of each parameter, then 0 */
+    int count;
+    compiled_kernel run;
+    char registers[REGISTERS_MOST][WORD_BYTES];
+    int register_count;
+    line *lines;
+    int line_count;
 };
 
 extern pthread_mutex_t double_mutex; /* guards everything */
@@ -158,10 +182,22 @@ CUresult double_note(stream *to, const task *filled);
 /* Refuses a call that captures forbid to this thread, and ends them. */
 CUresult double_unsafe(void);
 
-/* ---- ptx.c ---- */
+/* ---- modules.c ---- */
 
 /* Runs a kernel for all threads; under the mutex. */
-CUresult double_launch(const function *kernel, unsigned groups, unsigned threads, const uint8_t *parameters);
-size_t double_parameter_bytes(const function *kernel);
+CUresult double_launch(const function *kernel, const unsigned shape[6], const uint8_t *parameters);
+
+/* ---- ptx.c ---- */
+
+/* Reads the kernels of a text; returns how many, or -1 if it cannot be read. */
+int double_read_ptx(const char *text, function *functions, int most);
+CUresult double_run_ptx(const function *kernel, unsigned groups, unsigned threads, const uint8_t *parameters);
+
+/* ---- compiled.c ---- */
+
+bool double_is_compiled(const void *image);
+void *double_open_compiled(const void *image);
+bool double_find_compiled(void *object, const char *name, function *found);
+CUresult double_run_compiled(const function *kernel, const unsigned shape[6], const uint8_t *parameters);
 
 #endif

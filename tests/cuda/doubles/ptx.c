@@ -1,5 +1,5 @@
-/* ptx.c - modules and kernels of the double of libcuda.so.1: reads the part of PTX that our kernels use, and runs it
- * thread by thread. An instruction that it does not know is an error of the module. */
+/* ptx.c - reads the part of PTX that our kernels use, and runs it thread by thread, for the double of libcuda.so.1. An
+ * instruction that it does not know is an error of the module. */
 #include "parts.h"
 
 #include <ctype.h>
@@ -7,26 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REGISTERS_MOST = 32, LINES_MOST = 256, FUNCTIONS_MOST = 16, WORDS_MOST = 16, WORD_BYTES = 32 };
-
-typedef struct line {
-    char words[WORDS_MOST][WORD_BYTES];
-    int count;
-} line;
-
-struct CUfunc_st {
-    char name[WORD_BYTES];
-    size_t parameter_bytes;
-    char registers[REGISTERS_MOST][WORD_BYTES];
-    int register_count;
-    line lines[LINES_MOST];
-    int line_count;
-};
-
-struct CUmod_st {
-    int count;
-    function functions[FUNCTIONS_MOST];
-};
+/* The kernels that are being read. */
+typedef struct reading {
+    function *functions;
+    int count, most;
+} reading;
 
 /* ---- Reading ---- */
 
@@ -55,7 +40,7 @@ static void divide(const char *text, size_t length, line *found) {
     }
 }
 
-static bool read_line(CUmodule module, const line *words) {
+static bool read_line(reading *module, const line *words) {
     function *last = module->count > 0 ? &module->functions[module->count - 1] : NULL;
     const char *first = words->words[0];
     if (words->count == 0 || strcmp(first, ".version") == 0 || strcmp(first, ".target") == 0 ||
@@ -63,13 +48,15 @@ static bool read_line(CUmodule module, const line *words) {
         return true;
     }
     if (strcmp(first, ".visible") == 0) { /* .visible .entry NAME .param .align 8 .b8 all BYTES */
-        if (words->count != 9 || module->count == FUNCTIONS_MOST) {
+        if (words->count != 9 || module->count == module->most) {
             return false;
         }
         last = &module->functions[module->count++];
         memcpy(last->name, words->words[2], sizeof last->name);
-        last->parameter_bytes = strtoul(words->words[8], NULL, 10);
-        return last->parameter_bytes > 0 && last->parameter_bytes <= PARAMETER_BYTES;
+        last->parameter_bytes = last->sizes[0] = strtoul(words->words[8], NULL, 10);
+        last->count = 1;
+        last->lines = calloc(LINES_MOST, sizeof *last->lines);
+        return last->lines && last->parameter_bytes > 0 && last->parameter_bytes <= PARAMETER_BYTES;
     }
     if (!last) {
         return false;
@@ -90,63 +77,18 @@ static bool read_line(CUmodule module, const line *words) {
     return true;
 }
 
-static CUresult load_functions(CUmodule module, const char *text) {
+int double_read_ptx(const char *text, function *functions, int most) {
+    reading module = {functions, 0, most};
     while (*text) {
         line words;
         const size_t length = strcspn(text, "\n");
         divide(text, length, &words);
-        if (!read_line(module, &words)) {
-            return 218; /* INVALID_PTX */
+        if (!read_line(&module, &words)) {
+            return -1;
         }
         text += length + (text[length] == '\n');
     }
-    return BP__CU_SUCCESS;
-}
-
-CUresult cuModuleLoadData(CUmodule *made, const void *image) {
-    context *current;
-    CUresult code = double_enter(&current);
-    if (code != BP__CU_SUCCESS) {
-        return code;
-    }
-    if (cuda_double.refuse_modules) {
-        return 222; /* UNSUPPORTED_PTX_VERSION */
-    }
-    pthread_mutex_lock(&double_mutex);
-    code = double_unsafe();
-    pthread_mutex_unlock(&double_mutex);
-    CUmodule module = code ? NULL : calloc(1, sizeof *module);
-    if (!module) {
-        return code ? code : BP__CU_OUT_OF_MEMORY;
-    }
-    code = load_functions(module, image);
-    if (code != BP__CU_SUCCESS) {
-        free(module);
-        return code;
-    }
-    cuda_double.modules++;
-    *made = module;
-    return BP__CU_SUCCESS;
-}
-
-CUresult cuModuleUnload(CUmodule module) {
-    free(module);
-    cuda_double.modules--;
-    return double_ready();
-}
-
-CUresult cuModuleGetFunction(CUfunction *found, CUmodule module, const char *name) {
-    for (int i = 0; i < module->count; i++) {
-        if (strcmp(module->functions[i].name, name) == 0) {
-            *found = &module->functions[i];
-            return BP__CU_SUCCESS;
-        }
-    }
-    return 500; /* NOT_FOUND */
-}
-
-size_t double_parameter_bytes(const function *kernel) {
-    return kernel->parameter_bytes;
+    return module.count;
 }
 
 /* ---- Running ---- */
@@ -316,9 +258,9 @@ static CUresult run_thread(thread *own) {
     return own->error ? own->error : BP__CU_ILLEGAL_INSTRUCTION; /* it has not returned */
 }
 
-CUresult double_launch(const function *kernel, unsigned groups, unsigned threads, const uint8_t *parameters) {
+CUresult double_run_ptx(const function *kernel, unsigned groups, unsigned threads, const uint8_t *parameters) {
     CUresult code = BP__CU_SUCCESS;
-    for (unsigned i = 0; i < groups && !double_has(FAULT_KERNELS); i++) {
+    for (unsigned i = 0; i < groups; i++) {
         for (unsigned j = 0; j < threads && code == BP__CU_SUCCESS; j++) {
             thread own = {.kernel = kernel, .parameters = parameters, .group = i, .threads = threads, .number = j};
             code = run_thread(&own);

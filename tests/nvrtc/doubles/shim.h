@@ -1,0 +1,245 @@
+/* shim.h - makes a C++ compiler of the host take CUDA C++, as far as our kernels use it, and runs a kernel's threads.
+ *
+ * A block's threads are contexts of one thread of the host, so that __syncthreads() works: each runs until a barrier,
+ * then the next one. Blocks run one after another. Memory that a block shares is static. */
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <tuple>
+#include <type_traits>
+#include <ucontext.h>
+#include <utility>
+
+#undef INFINITY
+#undef NAN
+#undef DBL_MAX
+#undef FLT_MAX
+#undef CHAR_MIN
+#undef CHAR_MAX
+#undef UCHAR_MAX
+#undef SHRT_MIN
+#undef SHRT_MAX
+#undef USHRT_MAX
+#undef UINT_MAX
+#undef ULONG_MAX
+#undef INT_MIN
+#undef INT_MAX
+#undef LONG_MIN
+#undef LONG_MAX
+#define __align__(n) alignas(n)
+#define __device__
+#define __shared__ static
+#define __launch_bounds__(...)
+
+/* ---- Vectors ---- */
+
+struct uint3 {
+    unsigned x, y, z;
+};
+#define SHIM_VECTORS(T, V)                                                                                             \
+    struct alignas(2 * sizeof(T)) V##2 {                                                                               \
+        T x, y;                                                                                                        \
+    };                                                                                                                 \
+    struct alignas(16) V##4 {                                                                                          \
+        T x, y, z, w;                                                                                                  \
+    };                                                                                                                 \
+    inline V##2 make_##V##2(T x, T y) {                                                                                \
+        return {x, y};                                                                                                 \
+    }                                                                                                                  \
+    inline V##4 make_##V##4(T x, T y, T z, T w) {                                                                      \
+        return {x, y, z, w};                                                                                           \
+    }
+SHIM_VECTORS(float, float)
+SHIM_VECTORS(double, double)
+SHIM_VECTORS(unsigned, uint)
+SHIM_VECTORS(unsigned long, ulong)
+
+/* ---- Functions that CUDA has built in ---- */
+
+template <class To, class From> inline To shim_bits(From x) {
+    static_assert(sizeof(To) == sizeof(From), "as wide");
+    To made;
+    memcpy(&made, &x, sizeof made);
+    return made;
+}
+inline float __int_as_float(int x) {
+    return shim_bits<float>(x);
+}
+inline float __uint_as_float(unsigned x) {
+    return shim_bits<float>(x);
+}
+inline int __float_as_int(float x) {
+    return shim_bits<int>(x);
+}
+inline unsigned __float_as_uint(float x) {
+    return shim_bits<unsigned>(x);
+}
+inline double __longlong_as_double(long long x) {
+    return shim_bits<double>(x);
+}
+inline long long __double_as_longlong(double x) {
+    return shim_bits<long long>(x);
+}
+inline int __clz(int x) {
+    return x ? __builtin_clz((unsigned)x) : 32;
+}
+inline int __clzll(long long x) {
+    return x ? __builtin_clzll((unsigned long long)x) : 64;
+}
+inline unsigned __umulhi(unsigned a, unsigned b) {
+    return (unsigned)((unsigned long long)a * b >> 32);
+}
+inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return (unsigned long long)((unsigned __int128)a * b >> 64);
+}
+inline float __ll2float_rn(long long x) {
+    return (float)x;
+}
+inline float __ull2float_rn(unsigned long long x) {
+    return (float)x;
+}
+inline float __int2float_rn(int x) {
+    return (float)x;
+}
+inline float __uint2float_rn(unsigned x) {
+    return (float)x;
+}
+inline float __double2float_rn(double x) {
+    return (float)x;
+}
+inline double __ll2double_rn(long long x) {
+    return (double)x;
+}
+inline double __ull2double_rn(unsigned long long x) {
+    return (double)x;
+}
+#define SHIM_ORDER(T)                                                                                                  \
+    inline T min(T a, T b) {                                                                                           \
+        return b < a ? b : a;                                                                                          \
+    }                                                                                                                  \
+    inline T max(T a, T b) {                                                                                           \
+        return a < b ? b : a;                                                                                          \
+    }
+SHIM_ORDER(int)
+SHIM_ORDER(unsigned)
+SHIM_ORDER(long)
+SHIM_ORDER(unsigned long)
+
+/* ---- Threads ---- */
+
+static uint3 threadIdx, blockIdx, blockDim, gridDim;
+
+namespace shim {
+
+enum { THREADS_MOST = 1024, STACK_BYTES = 128 << 10 };
+struct thread {
+    ucontext_t at;
+    bool done;
+};
+static thread threads[THREADS_MOST];
+static char *stacks;
+static ucontext_t scheduler;
+static unsigned current;
+static void (*body)(void *);
+static void *argument;
+
+static void enter() {
+    body(argument);
+    threads[current].done = true;
+    swapcontext(&threads[current].at, &scheduler);
+}
+
+static void wait() {
+    swapcontext(&threads[current].at, &scheduler);
+}
+
+static void place(unsigned t) {
+    current = t;
+    threadIdx.x = t % blockDim.x;
+    threadIdx.y = t / blockDim.x % blockDim.y;
+    threadIdx.z = t / blockDim.x / blockDim.y;
+}
+
+/* Runs a block: between two barriers all threads, in order. A thread that ends while others wait is an error. */
+static void block() {
+    const unsigned count = blockDim.x * blockDim.y * blockDim.z;
+    for (unsigned t = 0; t < count; t++) {
+        getcontext(&threads[t].at);
+        threads[t].at.uc_stack.ss_sp = stacks + (size_t)t * STACK_BYTES;
+        threads[t].at.uc_stack.ss_size = STACK_BYTES;
+        threads[t].at.uc_link = NULL;
+        threads[t].done = false;
+        makecontext(&threads[t].at, enter, 0);
+    }
+    for (unsigned done = 0; done == 0;) {
+        for (unsigned t = 0; t < count; t++) {
+            place(t);
+            swapcontext(&scheduler, &threads[t].at);
+            done += threads[t].done;
+        }
+        if (done != 0 && done != count) {
+            fprintf(stderr, "the threads of a block wait at different barriers\n");
+            abort();
+        }
+    }
+}
+
+typedef uint64_t translator(uint64_t);
+
+/* Returns an argument; an address of the device becomes one of the host. */
+template <class T> T argument_of(void *at, translator *translate) {
+    T value;
+    memcpy(&value, at, sizeof value);
+    if constexpr (std::is_pointer<T>::value) {
+        value = (T)translate((uint64_t)value);
+    }
+    return value;
+}
+
+template <class... A> struct entry {
+    static void sizes(size_t *list) {
+        const size_t all[] = {sizeof(A)..., 0};
+        memcpy(list, all, sizeof all);
+    }
+    template <size_t... I>
+    static void run(void (*kernel)(A...), void **at, const unsigned *shape, translator *translate,
+                    std::index_sequence<I...>) {
+        std::tuple<A...> arguments{argument_of<A>(at[I], translate)...};
+        auto call = [&] { std::apply(kernel, arguments); };
+        body = [](void *opaque) { (*(decltype(call) *)opaque)(); };
+        argument = &call;
+        stacks = stacks ? stacks : (char *)malloc((size_t)THREADS_MOST * STACK_BYTES);
+        gridDim = {shape[0], shape[1], shape[2]};
+        blockDim = {shape[3], shape[4], shape[5]};
+        for (blockIdx.z = 0; blockIdx.z < gridDim.z; blockIdx.z++) {
+            for (blockIdx.y = 0; blockIdx.y < gridDim.y; blockIdx.y++) {
+                for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++) {
+                    block();
+                }
+            }
+        }
+    }
+};
+template <class... A> entry<A...> entry_of(void (*)(A...)) {
+    return {};
+}
+template <class... A> void run(void (*kernel)(A...), void **at, const unsigned *shape, translator *translate) {
+    entry<A...>::run(kernel, at, shape, translate, std::index_sequence_for<A...>());
+}
+
+} // namespace shim
+
+#define __syncthreads() shim::wait()
+
+/* What the double of the driver calls for a kernel. */
+#define SHIM_ENTRY(name)                                                                                               \
+    extern "C" void shim_sizes_##name(size_t *sizes) {                                                                 \
+        decltype(shim::entry_of(name))::sizes(sizes);                                                                  \
+    }                                                                                                                  \
+    extern "C" void shim_run_##name(void **arguments, const unsigned *shape, shim::translator *translate) {            \
+        shim::run(name, arguments, shape, translate);                                                                  \
+    }
