@@ -247,13 +247,14 @@ static bool is_switch(const char *setting) {
     return b && !b->provider && bp__text_equal(b->setting, setting);
 }
 
-/* Returns whether operations read this setting, or it is one that no flag tells about. On CUDA there are products and
- * transforms only. Of the settings under cuda, flags tell which are about products. */
+/* Returns whether operations read this setting, or it is one that no flag tells about. On CUDA, attention has no kernel
+ * "math", whose sums cuda.fp16_bf16_reduction_math_sdp is about. */
 static bool is_read(const bp_setting_info *entry) {
     const backend *b = backend_of(entry->name);
     const unsigned read = BP_SETTING_POLICY | BP_SETTING_CUDA;
     if (b && b->runtime) {
-        const bool chooses = (entry->flags & (read | BP_SETTING_ALIAS)) && !bp__text_equal(entry->affects, "attention");
+        const bool chooses = (entry->flags & (read | BP_SETTING_ALIAS)) &&
+                             entry->number != BP_SET_cuda_fp16_bf16_reduction_math_sdp;
         return chooses || entry->number == BP_SET_cuda_cufft_plan_cache_max_size;
     }
     return !(entry->flags & BP_SETTING_INHERITS) || (entry->flags & read);

@@ -28,6 +28,9 @@ foreach(source ${sources})
 endforeach()
 
 # The programs also run on a CUDA device: kernels and plans are the same ones. NVRTC and the driver are doubles (tests/nvrtc, tests/cuda).
+set(kept_programs ${CMAKE_CURRENT_BINARY_DIR}/nvrtc-programs)
+file(MAKE_DIRECTORY ${kept_programs})
+set(run_on_cuda "")
 foreach(source ${sources})
     get_filename_component(target ${source} NAME_WE)
     string(REGEX REPLACE "^test_" "" short ${target})
@@ -35,6 +38,20 @@ foreach(source ${sources})
         add_dependencies(test_opencl_ops_${short} nvrtc_double_good cuda_double_good)
         add_project_test(nvrtc_ops_${short} test_opencl_ops_${short})
         set_property(TEST nvrtc_ops_${short} APPEND PROPERTY ENVIRONMENT TESTED_ON_CUDA=1 BACKPLANE_REGISTRY_SYSTEM=false
+            BACKPLANE_REGISTRY_CACHE=off NVRTC_KEEP=${kept_programs}
             BACKPLANE_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/nvrtc-doubles/good:${CMAKE_CURRENT_BINARY_DIR}/cuda-doubles/good)
+        list(APPEND run_on_cuda nvrtc_ops_${short})
     endif()
 endforeach()
+
+# `make test-all` compiles their programs with the real NVRTC, where it is installed.
+file(GLOB nvrtc_wheels ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/lib)
+find_library(NVRTC_REAL NAMES libnvrtc.so.13 libnvrtc.so.12 PATHS /usr/local/cuda/lib64 ${nvrtc_wheels})
+if(NVRTC_REAL AND run_on_cuda)
+    add_executable(nvrtc_compile_all ${CMAKE_CURRENT_LIST_DIR}/../nvrtc/compile_all.c)
+    target_include_directories(nvrtc_compile_all PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
+    target_link_libraries(nvrtc_compile_all PRIVATE backplane_flags dl)
+    add_project_test(nvrtc_compile_all nvrtc_compile_all ${kept_programs} ${NVRTC_REAL})
+    set_tests_properties(nvrtc_compile_all PROPERTIES TIMEOUT 7200 DEPENDS "${run_on_cuda}")
+    leave_to_all(nvrtc_compile_all nvrtc_compile_all)
+endif()

@@ -15,7 +15,7 @@
 int32_t test_device;
 bool test_on_cuda, test_as_gpu, test_without_f64;
 
-/* The provider reads the facts at two places: those of the list, and those of the open device. */
+/* The provider reads the facts at two places: in the list, and in the open device. */
 static void find_facts(bp_device_info *facts[2]) {
     void *device;
     assert_int_equal(bp__device_open(test_device, &device), BP_OK);

@@ -138,6 +138,15 @@ static bool load_kept(const bp__nvrtc_device *device, const void *key, size_t ke
     return loaded;
 }
 
+/* A driver may be too old for the code. Another candidate is chosen then. */
+static bp_status fail_load(const bp__nvrtc_device *device, CUresult code) {
+    return bp__cu_ends_use(code) || code == BP__CU_OUT_OF_MEMORY
+               ? bp__cu_fail(host_of(device), code, "cuModuleLoadData")
+               : host_of(device)->fail(BP_E_UNSUPPORTED, "nvrtc: driver %s does not load code for %s: %s (%d)",
+                                       device->kernels.facts->driver, device->target,
+                                       bp__cu_error_name((int64_t)code, NULL), (int)code);
+}
+
 static bp_status load_fresh(const bp__nvrtc_device *device, const char *source, const char *options, const void *key,
                             size_t key_size, CUmodule *module) {
     char *code = NULL;
@@ -150,7 +159,7 @@ static bp_status load_fresh(const bp__nvrtc_device *device, const char *source, 
     if (result == BP__CU_SUCCESS) {
         host_of(device)->remember_bytes(KIND, key, key_size, code, size);
     } else {
-        status = bp__cu_fail(host_of(device), result, "cuModuleLoadData");
+        status = fail_load(device, result);
     }
     host_of(device)->release(code);
     return status;

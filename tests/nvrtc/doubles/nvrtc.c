@@ -5,7 +5,6 @@
 
 #include "backplane/version.h"
 
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,6 +227,24 @@ static bool compile(struct _nvrtcProgram *program, const char *definitions) {
     return done;
 }
 
+/* Keeps a program for nvrtc_compile_all in the folder that the variable NVRTC_KEEP names. */
+static void keep_program(const struct _nvrtcProgram *program, int count, const char *const *options) {
+    const char *folder = getenv("NVRTC_KEEP");
+    char name[64], list[COMMAND_MOST] = "";
+    uint64_t key = hash(0xcbf29ce484222325u, program->header);
+    for (int i = 0; i < count; i++) {
+        snprintf(list + strlen(list), sizeof list - strlen(list), "%s\n", options[i]);
+        key = hash(key, options[i]);
+    }
+    if (folder) {
+        snprintf(name, sizeof name, "%016llx.source", (unsigned long long)key);
+        write_text(folder, name, program->header);
+        snprintf(name, sizeof name, "%016llx.options", (unsigned long long)key);
+        write_text(folder, name, list);
+        write_text(folder, "main.cu", program->source);
+    }
+}
+
 nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *const *options) {
     char definitions[COMMAND_MOST] = "";
     const nvrtcResult status = take_options(count, options, definitions);
@@ -237,6 +254,7 @@ nvrtcResult nvrtcCompileProgram(nvrtcProgram program, int count, const char *con
         snprintf(program->log, sizeof program->log, "the double\nrefuses the program");
         return status ? status : (nvrtcResult)refused;
     }
+    keep_program(program, count, options);
     return compile(program, definitions) ? BP__NVRTC_SUCCESS : BP__NVRTC_ERROR_COMPILATION;
 }
 
