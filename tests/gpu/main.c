@@ -25,7 +25,7 @@ enum { SECONDS_OF_RULE = 30, SECONDS = 460 };
 enum { RULES_MOST = 128, NO_DEVICE = 77 };
 
 static const rule *const lists[] = {driver_rules, capture_rules, library_rules, product_rules,
-                                    cublas_rules, cufft_rules,   costs};
+                                    cublas_rules, cufft_rules,   kernel_rules,  costs};
 
 /* ---- In the process of a rule ---- */
 

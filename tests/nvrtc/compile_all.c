@@ -109,6 +109,7 @@ int main(int argc, char **argv) {
         fprintf(stderr, "usage: %s FOLDER LIBRARY\n", argv[0]);
         return 1;
     }
+    setvbuf(stdout, NULL, _IOLBF, 0);
     char *main_source = read_text(argv[1], "main.cu");
     for (struct dirent *each; (each = readdir(folder));) {
         if (strstr(each->d_name, ".options")) {

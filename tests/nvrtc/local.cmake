@@ -8,6 +8,14 @@ string(SUBSTRING ${shim_hash} 0 15 shim_hash)
 target_compile_definitions(nvrtc_double_good PRIVATE NVRTC_COMPILER="${CMAKE_CXX_COMPILER}" NVRTC_SHIM="${shim}"
     NVRTC_SHIM_HASH=0x${shim_hash}ul BP_TEST_BUILD_DIR="${CMAKE_BINARY_DIR}")
 
+# An NVRTC that does nothing, for use with the driver that does nothing (tests/cublas).
+add_vendor_double(nvrtc null null libnvrtc.so.13 ${CMAKE_CURRENT_LIST_DIR}/null/nvrtc.c)
+add_project_test(nvrtc_null_costs sh -c
+    "$<TARGET_FILE:gpu_check> --part costs.kernels --folder ${nvrtc_doubles}/null | grep 'relu of 64 elements'")
+set_property(TEST nvrtc_null_costs APPEND PROPERTY ENVIRONMENT
+    BACKPLANE_LIBRARY_PATH=${nvrtc_doubles}/null:${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/null BACKPLANE_REGISTRY_SYSTEM=false
+    BACKPLANE_REGISTRY_CACHE=off)
+
 # The header of CUDA's toolkit or of its wheels, for the comparison with our prototypes.
 file(GLOB nvrtc_wheels ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/include)
 find_path(NVRTC_HEADERS nvrtc.h PATHS /usr/local/cuda/include ${nvrtc_wheels})
