@@ -41,18 +41,17 @@ static char *read_text(const char *folder, const char *name) {
     return text;
 }
 
-/* Returns whether ptxas says that a kernel stores registers in memory. */
-static bool spills(const char *log) {
+/* Returns the most bytes of registers that a kernel stores in memory, as ptxas says. */
+static int spilled_bytes(const char *log) {
+    int most = 0;
     for (const char *at = log; (at = strstr(at, " bytes spill stores")); at++) {
         const char *digits = at;
         while (digits > log && digits[-1] >= '0' && digits[-1] <= '9') {
             digits--;
         }
-        if (atoi(digits) > 0) {
-            return true;
-        }
+        most = atoi(digits) > most ? atoi(digits) : most;
     }
-    return false;
+    return most;
 }
 
 static void compile(const char *name, const char *source, const char *header, int count, const char **options) {
@@ -72,9 +71,9 @@ static void compile(const char *name, const char *source, const char *header, in
     failed += result != BP__NVRTC_SUCCESS;
     if (result != BP__NVRTC_SUCCESS) {
         printf("%s %s: error %u: %.2000s\n", name, options[0], (unsigned)result, log ? log : "");
-    } else if (log && spills(log)) {
+    } else if (log && spilled_bytes(log) > 0) {
         spilling++;
-        printf("%s %s: registers are kept in memory:", name, options[0]);
+        printf("%s %s: %d bytes of registers are kept in memory:", name, options[0], spilled_bytes(log));
         for (int i = 1; i < count; i++) {
             printf(" %s", options[i]);
         }

@@ -23,7 +23,9 @@ typedef struct bp__nvrtc_device {
     bp__nvrtc_instance *instance;
     char target[16]; /* "sm_90": machine code; "compute_90": PTX for the driver's compiler, which is newer than NVRTC */
     bp__kernel_device kernels;
-    void **captured; /* under kernels.mutex: memory of constants that graphs may read */
+    CUstream stream; /* these are under kernels.mutex; of copies of constants; NULL: not made */
+    CUevent copied;
+    void **captured; /* memory of constants that graphs may read */
     int captured_count, captured_capacity;
     bp__nvrtc_flags *flags;
 } bp__nvrtc_device;

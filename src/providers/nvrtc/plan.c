@@ -166,31 +166,36 @@ static void plan_end(bp__kernel_plan *base) {
     }
 }
 
-/* Copies on a stream of its own, and waits: the caller's bytes may end with the call, and runs use any stream. */
-static CUresult copy_and_wait(CUdeviceptr to, const void *from, size_t size) {
-    CUstream stream = NULL;
-    CUevent copied = NULL;
-    CUresult code = bp__cu.StreamCreate(&stream, BP__CU_STREAM_NON_BLOCKING);
-    code = code ? code : bp__cu.EventCreate(&copied, BP__CU_EVENT_DISABLE_TIMING);
-    code = code ? code : bp__cu.MemcpyHtoDAsync(to, from, size, stream);
-    code = code ? code : bp__cu.EventRecord(copied, stream);
-    code = code ? code : bp__cu.EventSynchronize(copied);
-    if (copied) {
-        bp__cu.EventDestroy(copied);
+/* Makes the stream of copies of constants, and the event behind a copy. */
+static CUresult need_stream(bp__nvrtc_device *device) {
+    CUresult code = BP__CU_SUCCESS;
+    if (!device->stream) {
+        code = bp__cu.StreamCreate(&device->stream, BP__CU_STREAM_NON_BLOCKING);
     }
-    if (stream) {
-        bp__cu.StreamDestroy(stream);
+    if (code == BP__CU_SUCCESS && !device->copied) {
+        code = bp__cu.EventCreate(&device->copied, BP__CU_EVENT_DISABLE_TIMING);
     }
     return code;
 }
 
+/* Copies and waits: the caller's bytes may end with the call, and runs use any stream. */
+static CUresult copy_and_wait(bp__nvrtc_device *device, CUdeviceptr to, const void *from, size_t size) {
+    pthread_mutex_lock(&device->kernels.mutex);
+    CUresult code = need_stream(device);
+    code = code ? code : bp__cu.MemcpyHtoDAsync(to, from, size, device->stream);
+    code = code ? code : bp__cu.EventRecord(device->copied, device->stream);
+    code = code ? code : bp__cu.EventSynchronize(device->copied);
+    pthread_mutex_unlock(&device->kernels.mutex);
+    return code;
+}
+
 static bp_status make_constant(bp__kernel_device *kernels, const void *value, size_t size, void **memory) {
-    const bp__nvrtc_device *device = bp__nvrtc_device_of(kernels);
+    bp__nvrtc_device *device = bp__nvrtc_device_of(kernels);
     bp__cu_scope scope;
     CUdeviceptr made = 0;
     CUresult code = bp__cu_enter(device->part.device, true, &scope);
     code = code ? code : bp__cu.MemAlloc(&made, size);
-    code = code ? code : copy_and_wait(made, value, size);
+    code = code ? code : copy_and_wait(device, made, value, size);
     if (code != BP__CU_SUCCESS && made) {
         bp__cu.MemFree(made);
         made = 0;

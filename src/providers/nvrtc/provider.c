@@ -37,6 +37,12 @@ static void end(bp__cu_vendor *instance, bp__cu_part *part) {
         bp__cu.MemFree((CUdeviceptr)(uintptr_t)gone->captured[i]);
     }
     instance->host->release(gone->captured);
+    if (gone->copied) {
+        bp__cu.EventDestroy(gone->copied);
+    }
+    if (gone->stream) {
+        bp__cu.StreamDestroy(gone->stream);
+    }
     bp__nvrtc_flags_free(gone);
 }
 

@@ -1,7 +1,7 @@
 /* shim.h - makes a C++ compiler of the host take CUDA C++, as far as our kernels use it, and runs a kernel's threads.
  *
- * A block's threads are contexts of one thread of the host, so that __syncthreads() works: each runs until a barrier,
- * then the next one. Blocks run one after another. Memory that a block shares is static. */
+ * A block's threads run on stacks of their own in one thread of the host, so that __syncthreads() works: each runs
+ * until a barrier, then the next one. Blocks run one after another. Memory that a block shares is static. */
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -135,50 +135,74 @@ static uint3 threadIdx, blockIdx, blockDim, gridDim;
 
 namespace shim {
 
+/* Each thread of a block has a stack, on which it runs one block after another. The first switch to a stack takes the C
+ * library's function, later ones the compiler's, which make no system call. */
 enum { THREADS_MOST = 1024, STACK_BYTES = 128 << 10 };
 struct thread {
-    ucontext_t at;
-    bool done;
+    void *at[5];
+    bool started, done;
 };
 static thread threads[THREADS_MOST];
 static char *stacks;
-static ucontext_t scheduler;
+static void *scheduler[5];
 static unsigned current;
 static void (*body)(void *);
 static void *argument;
 
+__attribute__((noinline, noreturn)) static void jump_to_scheduler() {
+    __builtin_longjmp(scheduler, 1);
+}
+
+__attribute__((noinline)) static void wait() {
+    if (__builtin_setjmp(threads[current].at) == 0) {
+        jump_to_scheduler();
+    }
+}
+
 static void enter() {
-    body(argument);
-    threads[current].done = true;
-    swapcontext(&threads[current].at, &scheduler);
+    for (;;) {
+        body(argument);
+        threads[current].done = true;
+        wait();
+    }
 }
 
-static void wait() {
-    swapcontext(&threads[current].at, &scheduler);
+__attribute__((noinline, noreturn)) static void jump_to_thread() {
+    thread *next = &threads[current];
+    if (next->started) {
+        __builtin_longjmp(next->at, 1);
+    }
+    ucontext_t first;
+    next->started = true;
+    getcontext(&first);
+    first.uc_stack.ss_sp = stacks + (size_t)current * STACK_BYTES;
+    first.uc_stack.ss_size = STACK_BYTES;
+    first.uc_link = NULL;
+    makecontext(&first, enter, 0);
+    setcontext(&first);
+    abort();
 }
 
-static void place(unsigned t) {
+/* Runs a thread until its next barrier, or its end. */
+__attribute__((noinline)) static void resume(unsigned t) {
     current = t;
     threadIdx.x = t % blockDim.x;
     threadIdx.y = t / blockDim.x % blockDim.y;
     threadIdx.z = t / blockDim.x / blockDim.y;
+    if (__builtin_setjmp(scheduler) == 0) {
+        jump_to_thread();
+    }
 }
 
 /* Runs a block: between two barriers all threads, in order. A thread that ends while others wait is an error. */
 static void block() {
     const unsigned count = blockDim.x * blockDim.y * blockDim.z;
     for (unsigned t = 0; t < count; t++) {
-        getcontext(&threads[t].at);
-        threads[t].at.uc_stack.ss_sp = stacks + (size_t)t * STACK_BYTES;
-        threads[t].at.uc_stack.ss_size = STACK_BYTES;
-        threads[t].at.uc_link = NULL;
         threads[t].done = false;
-        makecontext(&threads[t].at, enter, 0);
     }
     for (unsigned done = 0; done == 0;) {
         for (unsigned t = 0; t < count; t++) {
-            place(t);
-            swapcontext(&scheduler, &threads[t].at);
+            resume(t);
             done += threads[t].done;
         }
         if (done != 0 && done != count) {
