@@ -16,7 +16,7 @@ SHARED_BY_PROVIDERS = {
     "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl", "providers/onednn", "providers/xsmm"],
     "providers/transform": ["providers/fftw", "providers/mkl"],
     "providers/opencl": ["providers/clblast"],
-    "providers/cuda": ["providers/cublas", "providers/cufft"],
+    "providers/cuda": ["providers/cublas", "providers/cufft", "providers/cusolver"],
     "providers/strided": ["providers/cuda", "providers/opencl"],
 }
 # The benchmarks of convolutions, of passes and of recurrent layers call oneDNN directly, as their peer.

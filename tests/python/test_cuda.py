@@ -1,5 +1,5 @@
-"""Tensors on CUDA devices, on the double of the driver's library (tests/cuda/doubles), and products and transforms on
-the doubles of NVIDIA's libraries (tests/cublas/doubles, tests/cufft/doubles)."""
+"""Tensors on CUDA devices, on the double of the driver's library (tests/cuda/doubles), and products, transforms and linear
+algebra on the doubles of NVIDIA's libraries (tests/cublas/doubles, tests/cufft/doubles, tests/cusolver/doubles)."""
 
 import os
 import pathlib
@@ -10,6 +10,7 @@ BUILD = pathlib.Path(os.environ.get("BACKPLANE_BUILD", "build")).resolve()
 DOUBLES = BUILD / "tests/cuda-doubles/good"
 CUBLAS = BUILD / "tests/cublas-doubles"
 CUFFT = BUILD / "tests/cufft-doubles/good"
+CUSOLVER = BUILD / "tests/cusolver-doubles/good"
 WITHOUT_SYSTEM = {"BACKPLANE_REGISTRY_CACHE": "off", "BACKPLANE_REGISTRY_SYSTEM": "false", "CUDA_VISIBLE_DEVICES": "0,1"}
 
 PROGRAM = """
@@ -191,4 +192,41 @@ print("done")
 @pytest.mark.skipif(not CUFFT.exists(), reason="the double of cuFFT is not built")
 def test_transforms_and_their_plans(python):
     run = python("-c", TRANSFORMS, BACKPLANE_LIBRARY_PATH=f"{CUFFT}:{DOUBLES}", **WITHOUT_SYSTEM)
+    assert run.returncode == 0 and run.stdout == "done\n", run.stderr + run.stdout
+
+
+LINALG = """
+import numpy as np
+import backplane as torch
+
+random = np.random.default_rng(1)
+a, b = random.standard_normal((3, 5, 5)), random.standard_normal((3, 5, 2))
+definite = a @ a.transpose(0, 2, 1) + 5 * np.eye(5)
+x, y, z = (torch.from_dlpack(one).to("cuda:0") for one in (a, b, definite))
+def close(result, expected):
+    return str(result.device) == "cuda:0" and np.allclose(result.cpu().numpy(), expected)
+assert close(torch.linalg.cholesky(z), np.linalg.cholesky(definite))
+assert close(torch.linalg.inv(x), np.linalg.inv(a)) and close(torch.linalg.solve(x, y), np.linalg.solve(a, b))
+assert close(torch.linalg.lu_solve(*torch.linalg.lu_factor(x), y), np.linalg.solve(a, b))
+assert close(torch.linalg.solve_triangular(z, y, upper=False), np.linalg.solve(np.tril(definite), b))
+assert "chosen    cusolver" in str(torch.explain(torch.linalg.inv, x))
+
+definite[1, 2, 2] = -1
+z = torch.from_dlpack(definite).to("cuda:0")
+result, info = torch.linalg.cholesky_ex(z)
+assert str(info.device) == "cuda:0" and info.cpu().tolist() == [0, 3, 0]
+for wait in (lambda result: torch.synchronize("cuda:0"), lambda result: result.cpu()):
+    result = torch.linalg.cholesky(z)  # fails later
+    try:
+        wait(result)
+        raise SystemExit("no failure")
+    except torch.linalg.LinAlgError as error:
+        assert "(Batch element 1): the input is not positive-definite" in str(error), error
+print("done")
+"""
+
+
+@pytest.mark.skipif(not CUSOLVER.exists(), reason="the double of cuSOLVER is not built")
+def test_linear_algebra_runs_on_cuda(python):
+    run = python("-c", LINALG, BACKPLANE_LIBRARY_PATH=f"{CUSOLVER}:{DOUBLES}", **WITHOUT_SYSTEM)
     assert run.returncode == 0 and run.stdout == "done\n", run.stderr + run.stdout

@@ -156,18 +156,37 @@ void *bp__cu_vendor_plan(const bp__cu_vendor *instance, size_t size) {
     return memset(plan, 0, size);
 }
 
-bp_status bp__cu_vendor_enqueue(const bp_host *host, const bp_exec *exec, bp__cu_vendor_run run, const void *plan,
-                                void *call) {
+/* Calls run() in the context of the queue, and marks the end with *event. */
+static bp_status run_marked(const bp_host *host, const bp_exec *exec, bp__cu_vendor_run run, const void *plan,
+                            void *call, void **event) {
     const bp__cu_queue *queue = host->queue(exec->queue);
     bp_status status = bp__cu_queue_check(queue);
     if (status != BP_OK) {
         return status;
     }
     bp__cu_scope scope;
-    void *event = NULL;
     const CUresult code = bp__cu_enter(queue->device, false, &scope);
     status = code == BP__CU_SUCCESS ? run(plan, call, queue) : bp__cu_fail(host, code, "cuCtxPushCurrent");
-    status = status == BP_OK ? bp__cu_mark(queue, &event) : status;
+    status = status == BP_OK ? bp__cu_mark(queue, event) : status;
     bp__cu_leave(&scope);
+    return status;
+}
+
+bp_status bp__cu_vendor_enqueue(const bp_host *host, const bp_exec *exec, bp__cu_vendor_run run, const void *plan,
+                                void *call) {
+    void *event = NULL;
+    const bp_status status = run_marked(host, exec, run, plan, call, &event);
     return status == BP_OK ? host->enqueued(exec->queue, event) : status;
+}
+
+bp_status bp__cu_vendor_enqueue_checked(const bp_host *host, const bp_exec *exec, bp__cu_vendor_run run,
+                                        const void *plan, void *call, bp_status (*check)(void *user, int ended),
+                                        void *user) {
+    void *event = NULL;
+    const bp_status status = run_marked(host, exec, run, plan, call, &event);
+    if (status == BP_OK) {
+        return host->enqueued_checked(exec->queue, event, check, user);
+    }
+    (void)check(user, 0);
+    return status;
 }

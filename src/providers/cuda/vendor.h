@@ -81,6 +81,16 @@ typedef bp_status (*bp__cu_vendor_run)(const void *plan, void *call, const bp__c
 bp_status bp__cu_vendor_enqueue(const bp_host *host, const bp_exec *exec, bp__cu_vendor_run run, const void *plan,
                                 void *call);
 
+/* The same for a run whose result is examined when it has ended: see bp_host.enqueued_checked. `check` is called also
+ * after a failure. */
+bp_status bp__cu_vendor_enqueue_checked(const bp_host *host, const bp_exec *exec, bp__cu_vendor_run run,
+                                        const void *plan, void *call, bp_status (*check)(void *user, int ended),
+                                        void *user);
+
+/* Take and give back two words of the host's memory, to which a run can copy without waiting (words.c). */
+bp_status bp__cu_words_take(bp__cu_device *device, uint64_t **words);
+void bp__cu_words_give(bp__cu_device *device, uint64_t *words);
+
 static inline uint64_t bp__cu_address(const bp_operand *operand) {
     return (uint64_t)(uintptr_t)bp_operand_address(operand);
 }

@@ -236,6 +236,65 @@ static uint64_t multiplied_f64(uint64_t a, uint64_t b) {
     return a;
 }
 
+/* Replaces the number at an address by another one that is less, and sets *old to the number before. */
+static void take_minimum(thread *own, uint64_t *old, uint64_t address, uint64_t other) {
+    uint8_t *memory = double_bytes(address, sizeof *old);
+    if (!memory || address % sizeof *old != 0) {
+        own->error = memory ? BP__CU_MISALIGNED_ADDRESS : BP__CU_ILLEGAL_ADDRESS;
+        return;
+    }
+    memcpy(old, memory, sizeof *old);
+    memcpy(memory, *old < other ? old : &other, sizeof other);
+}
+
+static bool is_one_of(const char *name, const char *one, const char *other) {
+    return strcmp(name, one) == 0 || strcmp(name, other) == 0;
+}
+
+/* Sets *to to the result of an arithmetic instruction. Returns false for another one. */
+static bool calculate(const char *name, uint64_t a, uint64_t b, uint64_t c, uint64_t *to) {
+    if (strcmp(name, "mul.f32") == 0) {
+        *to = multiplied_f32(a, b);
+    } else if (strcmp(name, "mul.f64") == 0) {
+        *to = multiplied_f64(a, b);
+    } else if (is_one_of(name, "mul.wide.u32", "mul.lo.u64")) {
+        *to = a * b;
+    } else if (strcmp(name, "add.u64") == 0) {
+        *to = a + b;
+    } else if (strcmp(name, "sub.u64") == 0) {
+        *to = a - b;
+    } else if (strcmp(name, "div.u64") == 0 && b != 0) {
+        *to = a / b;
+    } else if (strcmp(name, "mad.lo.u64") == 0) {
+        *to = a * b + c;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The same for moves, comparisons, and instructions on bits. */
+static bool decide(const char *name, uint64_t a, uint64_t b, uint64_t *to) {
+    if (is_one_of(name, "mov.u32", "mov.u64") || strcmp(name, "cvt.u64.u32") == 0) {
+        *to = a;
+    } else if (strcmp(name, "setp.ge.u64") == 0) {
+        *to = a >= b;
+    } else if (strcmp(name, "setp.eq.u64") == 0) {
+        *to = a == b;
+    } else if (strcmp(name, "setp.ge.s64") == 0) {
+        *to = (int64_t)a >= (int64_t)b;
+    } else if (strcmp(name, "setp.le.s64") == 0) {
+        *to = (int64_t)a <= (int64_t)b;
+    } else if (is_one_of(name, "and.b64", "and.pred")) {
+        *to = a & b;
+    } else if (strcmp(name, "xor.b64") == 0) {
+        *to = a ^ b;
+    } else {
+        return false;
+    }
+    return true;
+}
+
 /* Runs one instruction other than a branch. */
 static void run_line(thread *own, const line *words) {
     const char *name = words->words[0];
@@ -252,27 +311,9 @@ static void run_line(thread *own, const line *words) {
         const uint64_t b = last >= 3 ? value_of(own, words->words[3]) : 0;
         const uint64_t c = last >= 4 ? value_of(own, words->words[4]) : 0;
         uint64_t *to = register_of(own, words->words[1]);
-        if (strcmp(name, "mov.u32") == 0 || strcmp(name, "mov.u64") == 0 || strcmp(name, "cvt.u64.u32") == 0) {
-            *to = a;
-        } else if (strcmp(name, "mul.f32") == 0) {
-            *to = multiplied_f32(a, b);
-        } else if (strcmp(name, "mul.f64") == 0) {
-            *to = multiplied_f64(a, b);
-        } else if (strcmp(name, "mul.wide.u32") == 0 || strcmp(name, "mul.lo.u64") == 0) {
-            *to = a * b;
-        } else if (strcmp(name, "add.u64") == 0) {
-            *to = a + b;
-        } else if (strcmp(name, "sub.u64") == 0) {
-            *to = a - b;
-        } else if (strcmp(name, "div.u64") == 0 && b != 0) {
-            *to = a / b;
-        } else if (strcmp(name, "mad.lo.u64") == 0) {
-            *to = a * b + c;
-        } else if (strcmp(name, "setp.ge.u64") == 0) {
-            *to = a >= b;
-        } else if (strcmp(name, "setp.eq.u64") == 0) {
-            *to = a == b;
-        } else {
+        if (strcmp(name, "atom.min.u64") == 0) {
+            take_minimum(own, to, a, b);
+        } else if (!calculate(name, a, b, c, to) && !decide(name, a, b, to)) {
             own->error = BP__CU_ILLEGAL_INSTRUCTION;
         }
     }

@@ -1,0 +1,223 @@
+/* kernels.c - has the kernels that copy matrices between operands and the library's memory, and report failing items,
+ * as PTX, and launches them.
+ *
+ * PTX is compiled by the driver, so that no compiler of the toolkit is needed. A thread works on one element. Its
+ * number is divided into the row, the column and the item, and the item into indices of the batch, the innermost one
+ * first, until nothing is left. Values are integers of 64 bits, whose lower half has the numbers of single precision:
+ * nothing is computed with them, and an exponent of ones means NaN or infinity. Version and target are the oldest ones
+ * that we need. */
+#include "providers/cusolver/cusolver.h"
+
+#include "providers/cuda/ptx.h"
+
+#include <stddef.h>
+
+enum { GROUP = 256 };
+
+/* The places of the parameter's members, for the text. */
+_Static_assert(offsetof(bp__cusolver_walk, count) == 16 && offsetof(bp__cusolver_walk, flags) == 24 &&
+                   offsetof(bp__cusolver_walk, report) == 32 && offsetof(bp__cusolver_walk, first) == 40 &&
+                   offsetof(bp__cusolver_walk, last) == 48 && offsetof(bp__cusolver_walk, diagonal) == 56 &&
+                   offsetof(bp__cusolver_walk, conjugate) == 64 && offsetof(bp__cusolver_walk, diagonal_im) == 72 &&
+                   offsetof(bp__cusolver_walk, size) == 80 && offsetof(bp__cusolver_walk, dst_stride) == 144 &&
+                   offsetof(bp__cusolver_walk, src_stride) == 208 && sizeof(bp__cusolver_walk) == 272,
+               "the kernels have these numbers");
+
+/* ---- Where an element is ---- */
+
+/* Takes the index of a dimension off %number. */
+#define DIMENSION(index, size, dst_stride, src_stride)                                                                 \
+    "ld.param.u64 %size, [all+" #size "];\n"                                                                           \
+    "div.u64 %rest, %number, %size;\n"                                                                                 \
+    "mul.lo.u64 %index, %rest, %size;\n"                                                                               \
+    "sub.u64 " index ", %number, %index;\n"                                                                            \
+    "ld.param.u64 %stride, [all+" #dst_stride "];\n"                                                                   \
+    "mad.lo.u64 %to, " index ", %stride, %to;\n"                                                                       \
+    "ld.param.u64 %stride, [all+" #src_stride "];\n"                                                                   \
+    "mad.lo.u64 %from, " index ", %stride, %from;\n"                                                                   \
+    "mov.u64 %number, %rest;\n"
+#define BATCH_DIMENSION(size, dst_stride, src_stride)                                                                  \
+    "setp.eq.u64 %done, %number, 0;\n"                                                                                 \
+    "@%done bra WORK;\n" DIMENSION("%index", size, dst_stride, src_stride)
+
+/* Finds the row, the column, the item and its flag, whether the element is kept, and whether it is on the diagonal. */
+#define BEGIN(name)                                                                                                    \
+    ".visible .entry " name "(.param .align 8 .b8 all[272])\n"                                                         \
+    "{\n"                                                                                                              \
+    ".reg .pred %done, %kept, %other, %wrong;\n"                                                                       \
+    ".reg .b64 %row, %column, %item, %flag, %position, %value, %im, %mask, %bits, %one;\n" BP__PTX_FIND_ELEMENT        \
+        DIMENSION("%row", 80, 144, 208)                                                                                \
+            DIMENSION("%column", 88, 152, 216) "mov.u64 %item, %number;\n" BATCH_DIMENSION(96, 160, 224)               \
+                BATCH_DIMENSION(104, 168, 232) BATCH_DIMENSION(112, 176, 240) BATCH_DIMENSION(120, 184, 248)           \
+                    BATCH_DIMENSION(128, 192, 256)                                                                     \
+                        BATCH_DIMENSION(136, 200, 264) "WORK:\n"                                                       \
+                                                       "ld.param.u64 %flag, [all+24];\n"                               \
+                                                       "mad.lo.u64 %flag, %item, 4, %flag;\n"                          \
+                                                       "sub.u64 %position, %column, %row;\n"                           \
+                                                       "ld.param.u64 %mask, [all+40];\n"                               \
+                                                       "setp.ge.s64 %kept, %position, %mask;\n"                        \
+                                                       "ld.param.u64 %mask, [all+48];\n"                               \
+                                                       "setp.le.s64 %other, %position, %mask;\n"                       \
+                                                       "and.pred %kept, %kept, %other;\n"                              \
+                                                       "setp.eq.u64 %other, %position, 0;\n"                           \
+                                                       "mov.u64 %one, 1;\n"
+#define END                                                                                                            \
+    "END:\n"                                                                                                           \
+    "ret;\n"                                                                                                           \
+    "}\n"
+
+/* ---- Copies of matrices ---- */
+
+#define EXPONENT_32 "2139095040"
+#define EXPONENT_64 "9218868437227405312"
+#define NAN_32 "2143289344"
+#define NAN_64 "9221120237041090560"
+
+/* The value of an element that is not kept is 0, or on the diagonal a number of the parameter. */
+#define READ(bits)                                                                                                     \
+    "mov.u64 %value, 0;\n"                                                                                             \
+    "mov.u64 %im, 0;\n"                                                                                                \
+    "@%other ld.param.u64 %value, [all+56];\n"                                                                         \
+    "@%kept ld.u" bits " %value, [%from];\n"
+#define READ_IM(bits, bytes)                                                                                           \
+    "add.u64 %from, %from, " bytes ";\n"                                                                               \
+    "@%kept ld.u" bits " %im, [%from];\n"
+#define ADAPT_IM                                                                                                       \
+    "ld.param.u64 %mask, [all+64];\n"                                                                                  \
+    "@%kept xor.b64 %im, %im, %mask;\n"                                                                                \
+    "ld.param.u64 %mask, [all+72];\n"                                                                                  \
+    "@%other and.b64 %im, %im, %mask;\n"
+/* The library gets 0 in place of NaN and infinity, and the item a flag. */
+#define CHECK(value, exponent)                                                                                         \
+    "and.b64 %bits, " value ", " exponent ";\n"                                                                        \
+    "setp.eq.u64 %wrong, %bits, " exponent ";\n"                                                                       \
+    "@%wrong st.u32 [%flag], %one;\n"                                                                                  \
+    "@%wrong mov.u64 " value ", 0;\n"
+/* Results of items with a flag are NaN. */
+#define FILL_NAN(nan)                                                                                                  \
+    "ld.u32 %bits, [%flag];\n"                                                                                         \
+    "setp.eq.u64 %wrong, %bits, 1;\n"                                                                                  \
+    "@%wrong mov.u64 %value, " nan ";\n"                                                                               \
+    "@%wrong mov.u64 %im, " nan ";\n"
+#define WRITE(bits) "st.u" bits " [%to], %value;\n"
+#define WRITE_IM(bits, bytes)                                                                                          \
+    "add.u64 %to, %to, " bytes ";\n"                                                                                   \
+    "st.u" bits " [%to], %im;\n"
+
+#define LOAD_REAL(name, bits, exponent) BEGIN(name) READ(bits) CHECK("%value", exponent) WRITE(bits) END
+#define LOAD_COMPLEX(name, bits, bytes, exponent)                                                                      \
+    BEGIN(name)                                                                                                        \
+    READ(bits)                                                                                                         \
+    CHECK("%value", exponent) READ_IM(bits, bytes) CHECK("%im", exponent) ADAPT_IM WRITE(bits) WRITE_IM(bits, bytes) END
+#define STORE_REAL(name, bits, nan) BEGIN(name) READ(bits) FILL_NAN(nan) WRITE(bits) END
+#define STORE_COMPLEX(name, bits, bytes, nan)                                                                          \
+    BEGIN(name) READ(bits) READ_IM(bits, bytes) ADAPT_IM FILL_NAN(nan) WRITE(bits) WRITE_IM(bits, bytes) END
+
+static const char copies[] =
+    ".version 7.4\n"
+    ".target sm_50\n"
+    ".address_size 64\n" LOAD_REAL("load_f32", "32", EXPONENT_32) LOAD_REAL("load_f64", "64", EXPONENT_64)
+        LOAD_COMPLEX("load_c64", "32", "4", EXPONENT_32) LOAD_COMPLEX("load_c128", "64", "8", EXPONENT_64)
+            STORE_REAL("store_f32", "32", NAN_32) STORE_REAL("store_f64", "64", NAN_64)
+                STORE_COMPLEX("store_c64", "32", "4", NAN_32) STORE_COMPLEX("store_c128", "64", "8", NAN_64);
+
+/* ---- Pivots and failing items ---- */
+
+/* An element that is kept is a pivot of the program, else the pivot of a row that is not exchanged is made. A wrong
+ * pivot becomes such a one, and the second word of the report becomes the number of the first wrong element, and its
+ * value. */
+#define PIVOTS_IN                                                                                                      \
+    BEGIN("pivots_in")                                                                                                 \
+    "mov.u64 %value, 0;\n"                                                                                             \
+    "@%kept ld.u32 %value, [%from];\n"                                                                                 \
+    "sub.u64 %index, %value, 1;\n"                                                                                     \
+    "ld.param.u64 %size, [all+80];\n"                                                                                  \
+    "setp.ge.u64 %wrong, %index, %size;\n"                                                                             \
+    "and.pred %kept, %kept, %wrong;\n"                                                                                 \
+    "mad.lo.u64 %index, %item, %size, %row;\n"                                                                         \
+    "mad.lo.u64 %index, %index, 4294967296, %value;\n"                                                                 \
+    "ld.param.u64 %flag, [all+32];\n"                                                                                  \
+    "add.u64 %flag, %flag, 8;\n"                                                                                       \
+    "@%kept atom.min.u64 %rest, [%flag], %index;\n"                                                                    \
+    "add.u64 %bits, %row, 1;\n"                                                                                        \
+    "@%wrong mov.u64 %value, %bits;\n"                                                                                 \
+    "st.u64 [%to], %value;\n" END
+
+#define PIVOTS_OUT                                                                                                     \
+    BEGIN("pivots_out")                                                                                                \
+    "ld.u64 %value, [%from];\n"                                                                                        \
+    "ld.u32 %bits, [%flag];\n"                                                                                         \
+    "setp.eq.u64 %wrong, %bits, 1;\n"                                                                                  \
+    "@%wrong mov.u64 %value, 0;\n"                                                                                     \
+    "st.u32 [%to], %value;\n" END
+
+/* Tells how an item has ended: the library's info, masked, or -1 for an item with a flag. It is written if it is kept.
+ * The first word of the report becomes the first item that has failed, and its info. */
+#define REPORT                                                                                                         \
+    BEGIN("report")                                                                                                    \
+    "ld.u32 %value, [%from];\n"                                                                                        \
+    "ld.param.u64 %mask, [all+56];\n"                                                                                  \
+    "and.b64 %value, %value, %mask;\n"                                                                                 \
+    "ld.u32 %bits, [%flag];\n"                                                                                         \
+    "setp.eq.u64 %wrong, %bits, 1;\n"                                                                                  \
+    "@%wrong mov.u64 %value, 4294967295;\n"                                                                            \
+    "@%kept st.u32 [%to], %value;\n"                                                                                   \
+    "setp.eq.u64 %done, %value, 0;\n"                                                                                  \
+    "@%done bra END;\n"                                                                                                \
+    "ld.param.u64 %flag, [all+32];\n"                                                                                  \
+    "setp.eq.u64 %done, %flag, 0;\n"                                                                                   \
+    "@%done bra END;\n"                                                                                                \
+    "mad.lo.u64 %value, %item, 4294967296, %value;\n"                                                                  \
+    "atom.min.u64 %rest, [%flag], %value;\n" END
+
+static const char others[] = ".version 7.4\n"
+                             ".target sm_50\n"
+                             ".address_size 64\n" PIVOTS_IN PIVOTS_OUT REPORT;
+
+/* ---- Loading and launching ---- */
+
+static const char *const names[BP__CUSOLVER_KERNELS] = {
+    [BP__CUSOLVER_LOAD] = "load_f32",
+    "load_f64",
+    "load_c64",
+    "load_c128",
+    [BP__CUSOLVER_STORE] = "store_f32",
+    "store_f64",
+    "store_c64",
+    "store_c128",
+    [BP__CUSOLVER_PIVOTS_IN] = "pivots_in",
+    [BP__CUSOLVER_PIVOTS_OUT] = "pivots_out",
+    [BP__CUSOLVER_REPORT] = "report",
+};
+
+CUresult bp__cusolver_kernels_load(bp__cusolver_kernels *kernels) {
+    static const char *const texts[] = {copies, others};
+    CUresult code = BP__CU_SUCCESS;
+    for (int i = 0; i < 2 && code == BP__CU_SUCCESS; i++) {
+        code = bp__cu.ModuleLoadData(&kernels->module[i], texts[i]);
+        kernels->module[i] = code == BP__CU_SUCCESS ? kernels->module[i] : NULL;
+    }
+    for (int i = 0; i < BP__CUSOLVER_KERNELS && code == BP__CU_SUCCESS; i++) {
+        code = bp__cu.ModuleGetFunction(&kernels->function[i], kernels->module[i >= BP__CUSOLVER_PIVOTS_IN], names[i]);
+    }
+    return code;
+}
+
+void bp__cusolver_kernels_unload(bp__cusolver_kernels *kernels) {
+    for (int i = 0; i < 2; i++) {
+        if (kernels->module[i]) {
+            bp__cu.ModuleUnload(kernels->module[i]);
+        }
+    }
+}
+
+CUresult bp__cusolver_launch(const bp__cusolver_kernels *kernels, int kernel, const bp__cusolver_walk *walk,
+                             CUstream stream) {
+    bp__cusolver_walk own = *walk;
+    void *parameters[] = {&own};
+    const uint64_t groups = (own.count + GROUP - 1) / GROUP;
+    return own.count == 0       ? BP__CU_SUCCESS
+           : groups > INT32_MAX ? BP__CU_NOT_SUPPORTED
+                                : bp__cu.LaunchKernel(kernels->function[kernel], (unsigned)groups, 1, 1, GROUP, 1, 1, 0,
+                                                      stream, parameters, NULL);
+}

@@ -1,0 +1,270 @@
+/* routines.c - the routines of the double of libcusolver.so.12, in long double, from the definitions of LAPACK. */
+#include "parts.h"
+
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef long double complex number;
+
+/* A column-major matrix without gaps. */
+typedef struct matrix {
+    int64_t rows, columns;
+    number *at;
+} matrix;
+
+/* ---- Memory ---- */
+
+size_t double_item(unsigned type) {
+    return type == BP__CUDA_R_32F                             ? 4
+           : type == BP__CUDA_R_64F || type == BP__CUDA_C_32F ? 8
+           : type == BP__CUDA_C_64F                           ? 16
+                                                              : 0;
+}
+
+static number read_element(unsigned type, const uint8_t *from) {
+    const bool single = type == BP__CUDA_R_32F || type == BP__CUDA_C_32F;
+    double wide[2] = {0, 0};
+    float narrow[2] = {0, 0};
+    memcpy(single ? (void *)narrow : wide, from, double_item(type));
+    return single ? CMPLXL(narrow[0], narrow[1]) : CMPLXL(wide[0], wide[1]);
+}
+
+static void write_element(unsigned type, uint8_t *to, number value) {
+    const double wide[2] = {(double)creall(value), (double)cimagl(value)};
+    const float narrow[2] = {(float)creall(value), (float)cimagl(value)};
+    const bool single = type == BP__CUDA_R_32F || type == BP__CUDA_C_32F;
+    memcpy(to, single ? (const void *)narrow : wide, double_item(type));
+}
+
+/* Returns bytes of the device; NULL with a violation. */
+static uint8_t *bytes_at(uint64_t address, size_t size) {
+    uint8_t *found = size > 0 ? double_bytes(address, size) : NULL;
+    if (!found) {
+        double_violate("a routine reaches memory that the device does not have");
+    }
+    return found;
+}
+
+static size_t bytes_of(const matrix *m, int64_t ld, unsigned type) {
+    return m->columns > 0 && m->rows > 0 ? (size_t)((m->columns - 1) * ld + m->rows) * double_item(type) : 1;
+}
+
+/* Copies a matrix from the device, or to it. Returns false with a violation. */
+static bool move_matrix(matrix *m, uint64_t address, int64_t ld, unsigned type, bool store) {
+    uint8_t *memory = bytes_at(address, bytes_of(m, ld, type));
+    for (int64_t j = 0; memory && j < m->columns; j++) {
+        for (int64_t i = 0; i < m->rows; i++) {
+            uint8_t *place = memory + (size_t)(j * ld + i) * double_item(type);
+            if (store) {
+                write_element(type, place, m->at[j * m->rows + i]);
+            } else {
+                m->at[j * m->rows + i] = read_element(type, place);
+            }
+        }
+    }
+    return memory != NULL;
+}
+
+static number *element(const matrix *m, int64_t i, int64_t j) {
+    return &m->at[j * m->rows + i];
+}
+
+/* No library gets NaN or infinity for a factorization. */
+static void check_finite(const matrix *m) {
+    for (int64_t i = 0; i < m->rows * m->columns; i++) {
+        if (!isfinite(creall(m->at[i])) || !isfinite(cimagl(m->at[i]))) {
+            double_violate("a factorization gets a matrix that is not finite");
+            return;
+        }
+    }
+}
+
+/* ---- Factorizations ---- */
+
+/* Factors the lower triangle, or with `upper` the transpose of the upper one. Returns info. */
+static int factor_cholesky(matrix *a, bool upper) {
+    for (int64_t j = 0; j < a->rows; j++) {
+        long double diagonal = creall(*element(a, j, j));
+        for (int64_t p = 0; p < j; p++) {
+            const number x = upper ? *element(a, p, j) : *element(a, j, p);
+            diagonal -= creall(x * conjl(x));
+        }
+        if (!(diagonal > 0)) {
+            *element(a, j, j) = diagonal;
+            return (int)j + 1;
+        }
+        *element(a, j, j) = sqrtl(diagonal);
+        for (int64_t i = j + 1; i < a->rows; i++) {
+            number *to = upper ? element(a, j, i) : element(a, i, j);
+            for (int64_t p = 0; p < j; p++) {
+                *to -=
+                    upper ? conjl(*element(a, p, j)) * *element(a, p, i) : *element(a, i, p) * conjl(*element(a, j, p));
+            }
+            *to /= sqrtl(diagonal);
+        }
+    }
+    return 0;
+}
+
+static void exchange_rows(matrix *a, int64_t one, int64_t other) {
+    for (int64_t j = 0; one != other && j < a->columns; j++) {
+        const number kept = *element(a, one, j);
+        *element(a, one, j) = *element(a, other, j);
+        *element(a, other, j) = kept;
+    }
+}
+
+static long double size_of(number x) { /* as LAPACK compares */
+    return fabsl(creall(x)) + fabsl(cimagl(x));
+}
+
+static int factor_lu(matrix *a, int64_t *pivots) {
+    int info = 0;
+    for (int64_t j = 0; j < a->rows && j < a->columns; j++) {
+        int64_t best = j;
+        for (int64_t i = j + 1; i < a->rows; i++) {
+            best = size_of(*element(a, i, j)) > size_of(*element(a, best, j)) ? i : best;
+        }
+        pivots[j] = best + 1;
+        exchange_rows(a, j, best);
+        const number pivot = *element(a, j, j);
+        if (pivot == 0) {
+            info = info ? info : (int)j + 1;
+            continue;
+        }
+        for (int64_t i = j + 1; i < a->rows; i++) {
+            const number factor = *element(a, i, j) /= pivot;
+            for (int64_t p = j + 1; p < a->columns; p++) {
+                *element(a, i, p) -= factor * *element(a, j, p);
+            }
+        }
+    }
+    return info;
+}
+
+/* ---- Solutions ---- */
+
+/* How a triangle is used: element (i, j) of the system that is solved. */
+typedef struct triangle {
+    const matrix *a;
+    bool lower, transposed, conjugated, unit;
+} triangle;
+
+static number entry(const triangle *t, int64_t i, int64_t j) {
+    const number x = t->transposed ? *element(t->a, j, i) : *element(t->a, i, j);
+    return t->conjugated ? conjl(x) : x;
+}
+
+/* Solves in the memory of the right sides. A system with a lower triangle starts with the first row. */
+static void solve_triangle(const triangle *t, matrix *x) {
+    const bool forward = t->lower != t->transposed;
+    const int64_t n = x->rows, sides = double_has(CUSOLVER_FAULT_SIDES) && x->columns > 1 ? 1 : x->columns;
+    for (int64_t s = 0; s < sides; s++) {
+        for (int64_t step = 0; step < n; step++) {
+            const int64_t i = forward ? step : n - 1 - step;
+            number sum = *element(x, i, s);
+            for (int64_t before = 0; before < step; before++) {
+                const int64_t j = forward ? before : n - 1 - before;
+                sum -= entry(t, i, j) * *element(x, j, s);
+            }
+            *element(x, i, s) = t->unit ? sum : sum / entry(t, i, i);
+        }
+    }
+}
+
+static void solve_cholesky(const matrix *a, matrix *x, bool upper) {
+    triangle first = {.a = a, .lower = !upper, .transposed = upper, .conjugated = upper};
+    triangle second = {.a = a, .lower = !upper, .transposed = !upper, .conjugated = !upper};
+    first.conjugated &= !double_has(CUSOLVER_FAULT_CONJUGATE);
+    second.conjugated &= !double_has(CUSOLVER_FAULT_CONJUGATE);
+    solve_triangle(&first, x);
+    solve_triangle(&second, x);
+}
+
+static void apply_pivots(const int64_t *pivots, matrix *x, bool backward) {
+    for (int64_t i = 0; i < x->rows && !double_has(CUSOLVER_FAULT_PIVOTS); i++) {
+        const int64_t row = backward ? x->rows - 1 - i : i;
+        if (pivots[row] < 1 || pivots[row] > x->rows) {
+            double_violate("a pivot is no row");
+            return;
+        }
+        exchange_rows(x, row, pivots[row] - 1);
+    }
+}
+
+static void solve_lu(const matrix *a, const int64_t *pivots, matrix *x, unsigned op) {
+    const bool transposed = op != BP__CUBLAS_OP_N && !double_has(CUSOLVER_FAULT_OP);
+    const bool conjugated = op == BP__CUBLAS_OP_C && !double_has(CUSOLVER_FAULT_CONJUGATE);
+    const triangle lower = {a, true, transposed, conjugated, true}, upper = {a, false, transposed, conjugated, false};
+    if (!transposed) {
+        apply_pivots(pivots, x, false);
+    }
+    solve_triangle(transposed ? &upper : &lower, x);
+    solve_triangle(transposed ? &lower : &upper, x);
+    if (transposed) {
+        apply_pivots(pivots, x, true);
+    }
+}
+
+/* ---- Calls ---- */
+
+static int compute(const cusolver_told *t, matrix *a, matrix *b, int64_t *pivots) {
+    const bool upper = (t->letter == BP__CUBLAS_FILL_MODE_UPPER) != double_has(CUSOLVER_FAULT_TRIANGLE);
+    switch (t->routine) {
+    case ROUTINE_POTRF:
+        return factor_cholesky(a, upper);
+    case ROUTINE_POTRS:
+        solve_cholesky(a, b, upper);
+        return 0;
+    case ROUTINE_GETRF:
+        return factor_lu(a, pivots);
+    default:
+        solve_lu(a, pivots, b, t->letter);
+        return 0;
+    }
+}
+
+static void fill_workspace(const cusolver_told *t) {
+    const size_t size = t->work_size + (double_has(CUSOLVER_FAULT_WORKSPACE) ? 4096 : 0);
+    uint8_t *work = t->work_size > 0 ? bytes_at(t->work, size) : NULL;
+    if (work) {
+        memset(work, 0xff, size);
+    }
+}
+
+/* Calculates with copies of the matrices. */
+static void compute_with(const cusolver_told *t, matrix *a, matrix *b) {
+    const bool factors = t->routine == ROUTINE_POTRF || t->routine == ROUTINE_GETRF;
+    const int64_t count = t->m < t->n ? t->m : t->n;
+    int64_t *pivots = t->pivots ? (int64_t *)(void *)bytes_at(t->pivots, (size_t)count * sizeof *pivots) : NULL;
+    uint8_t *info = bytes_at(t->info, sizeof(int));
+    if (!info || (t->pivots && !pivots) || !move_matrix(a, t->a, t->lda, t->type, false) ||
+        (b->columns > 0 && !move_matrix(b, t->b, t->ldb, t->type, false))) {
+        return;
+    }
+    if (factors) {
+        check_finite(a);
+    }
+    const int result = compute(t, a, b, pivots), found = double_has(CUSOLVER_FAULT_INFO) ? 0 : result;
+    memcpy(info, &found, sizeof found);
+    if (factors) {
+        move_matrix(a, t->a, t->lda, t->type, true);
+    } else {
+        move_matrix(b, t->b, t->ldb, t->type, true);
+    }
+}
+
+void double_compute(const cusolver_told *t) {
+    matrix a = {t->m, t->n, calloc((size_t)(t->m * t->n + 1), sizeof(number))};
+    matrix b = {t->n, t->k, calloc((size_t)(t->n * t->k + 1), sizeof(number))};
+    fill_workspace(t);
+    if (a.at && b.at) {
+        compute_with(t, &a, &b);
+    } else {
+        double_violate("no memory for a matrix");
+    }
+    free(a.at);
+    free(b.at);
+}
