@@ -247,8 +247,8 @@ static bool is_switch(const char *setting) {
     return b && !b->provider && bp__text_equal(b->setting, setting);
 }
 
-/* Returns whether operations read this setting, or it is one that no flag tells about. On CUDA there are products and
- * transforms only. Of the settings under cuda, flags tell which are about products. */
+/* Returns whether operations read this setting, or it is one that no flag tells about. On CUDA there are products,
+ * transforms and linear algebra only. Of the settings under cuda, flags tell which are about these. */
 static bool is_read(const bp_setting_info *entry) {
     const backend *b = backend_of(entry->name);
     const unsigned read = BP_SETTING_POLICY | BP_SETTING_CUDA;

@@ -1,7 +1,8 @@
 # The double of cuSOLVER, and one that lacks functions, each in a folder of its own. They use the double of CUDA's driver.
 set(cusolver_doubles ${CMAKE_CURRENT_BINARY_DIR}/cusolver-doubles)
 add_vendor_double(cusolver good good libcusolver.so.12 ${CMAKE_CURRENT_LIST_DIR}/../cuda/libraries/driver.c
-    ${CMAKE_CURRENT_LIST_DIR}/doubles/cusolver.c ${CMAKE_CURRENT_LIST_DIR}/doubles/routines.c)
+    ${CMAKE_CURRENT_LIST_DIR}/doubles/cusolver.c ${CMAKE_CURRENT_LIST_DIR}/doubles/routines.c
+    ${CMAKE_CURRENT_LIST_DIR}/doubles/spectra.c)
 add_vendor_double(cusolver short short libcusolver.so.12 ${CMAKE_CURRENT_LIST_DIR}/doubles/short.c)
 
 share_support(cusolver support_cuda)
@@ -18,7 +19,7 @@ if(CUSOLVER_HEADERS AND TARGET test_cusolver_prototypes)
 endif()
 
 # Each rule of the library that a test relies on: the test fails if the double breaks the rule.
-foreach(each factors:triangle factors:op factors:conjugate factors:pivots factors:sides failing:info plans:order plans:stream
+foreach(each factors:triangle factors:op factors:conjugate factors:pivots factors:sides failing:info spectra:reflector spectra:values plans:order plans:stream
         plans:workspace)
     string(REPLACE ":" ";" each ${each})
     list(GET each 0 program)

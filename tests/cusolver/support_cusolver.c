@@ -42,11 +42,18 @@ int stop_cusolver(void **state) {
 /* Returns the number of a fault that CUSOLVER_FAULT names, as the tests of local.cmake do. */
 static int planted_fault(void) {
     static const char *const names[CUSOLVER_FAULT_MOST] = {
-        [CUSOLVER_FAULT_NONE] = "",         [CUSOLVER_FAULT_ORDER] = "order",
-        [CUSOLVER_FAULT_STREAM] = "stream", [CUSOLVER_FAULT_TRIANGLE] = "triangle",
-        [CUSOLVER_FAULT_OP] = "op",         [CUSOLVER_FAULT_CONJUGATE] = "conjugate",
-        [CUSOLVER_FAULT_PIVOTS] = "pivots", [CUSOLVER_FAULT_SIDES] = "sides",
-        [CUSOLVER_FAULT_INFO] = "info",     [CUSOLVER_FAULT_WORKSPACE] = "workspace",
+        [CUSOLVER_FAULT_NONE] = "",
+        [CUSOLVER_FAULT_ORDER] = "order",
+        [CUSOLVER_FAULT_STREAM] = "stream",
+        [CUSOLVER_FAULT_TRIANGLE] = "triangle",
+        [CUSOLVER_FAULT_OP] = "op",
+        [CUSOLVER_FAULT_CONJUGATE] = "conjugate",
+        [CUSOLVER_FAULT_PIVOTS] = "pivots",
+        [CUSOLVER_FAULT_SIDES] = "sides",
+        [CUSOLVER_FAULT_INFO] = "info",
+        [CUSOLVER_FAULT_WORKSPACE] = "workspace",
+        [CUSOLVER_FAULT_REFLECTOR] = "reflector",
+        [CUSOLVER_FAULT_VALUES] = "values",
     };
     return number_of_fault("CUSOLVER_FAULT", names, CUSOLVER_FAULT_MOST);
 }
@@ -57,6 +64,7 @@ int begin_cusolver(void **state) {
     d->refuse_size = 0;
     d->refuse_call = 0;
     d->host_bytes = 0;
+    d->fail_spectra = 0;
     d->violations = 0;
     d->fault = planted_fault();
     const int begun = begin_cuda(state);

@@ -82,10 +82,9 @@ assert cuda.cufft_plan_cache[1].size == 0
 assert torch.setting("cuda.cufft_plan_cache.max_size").has_effect
 for name in ("matmul.allow_tf32", "matmul.fp32_precision", "matmul.allow_fp16_accumulation", "preferred_blas_library",
              "matmul.allow_fp16_reduced_precision_reduction", "matmul.allow_bf16_reduced_precision_reduction", "cublas_workspace_size",
-             "cublaslt_workspace_size"):
+             "cublaslt_workspace_size", "preferred_linalg_library"):
     assert torch.setting("cuda." + name).has_effect, name
-for name in ("matmul.prefer_cublaslt_grouped_gemm", "preferred_linalg_library"):
-    assert not torch.setting("cuda." + name).has_effect, name
+assert not torch.setting("cuda.matmul.prefer_cublaslt_grouped_gemm").has_effect
 
 host = [random.standard_normal(shape).astype("f4") for shape in ((3, 5, 6), (3, 6, 4), (7, 6), (7,))]
 a, b, weight, bias = (torch.from_dlpack(one).to("cuda:0") for one in host)
@@ -210,6 +209,15 @@ assert close(torch.linalg.inv(x), np.linalg.inv(a)) and close(torch.linalg.solve
 assert close(torch.linalg.lu_solve(*torch.linalg.lu_factor(x), y), np.linalg.solve(a, b))
 assert close(torch.linalg.solve_triangular(z, y, upper=False), np.linalg.solve(np.tril(definite), b))
 assert "chosen    cusolver" in str(torch.explain(torch.linalg.inv, x))
+q, r = torch.linalg.qr(x)
+u, s, vh = torch.linalg.svd(x, full_matrices=False)
+w, v = torch.linalg.eigh(z)
+assert close(torch.matmul(q.cpu(), r.cpu()).to("cuda:0"), a) and close(s, np.linalg.svd(a, compute_uv=False))
+assert np.allclose((u.cpu().numpy() * s.cpu().numpy()[:, None]) @ vh.cpu().numpy(), a)
+assert close(w, np.linalg.eigvalsh(definite)) and np.allclose(definite @ v.cpu().numpy(), v.cpu().numpy() * w.cpu().numpy()[:, None])
+assert close(torch.linalg.eigvalsh(z), np.linalg.eigvalsh(definite))
+p, l, u = (part.cpu().numpy() for part in torch.linalg.lu(x))
+assert np.allclose(p @ l @ u, a)
 
 definite[1, 2, 2] = -1
 z = torch.from_dlpack(definite).to("cuda:0")

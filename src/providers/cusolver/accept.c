@@ -50,6 +50,14 @@ static bool makes_route(const bp__cusolver_instance *instance, const bp_problem 
     return true;
 }
 
+/* PyTorch deprecates MAGMA, and calls cuSOLVER in its place. So does Backplane, which has no provider for MAGMA. */
+static void refuse_magma(bp_offers *offers) {
+    bp_verdict verdict = BP_VERDICT_INIT;
+    verdict.algorithm = "magma";
+    bp__cu_vendor_refuse(&verdict, BP_REASON_OTHER, BP__CUSOLVER_NO_MAGMA);
+    offers->add(offers, &verdict, NULL, 0);
+}
+
 void bp__cusolver_accept(void *opaque, const bp_problem *problem, bp_offers *offers) {
     const bp__cusolver_instance *instance = opaque;
     const bool wide = problem->dtype == BP_F64 || problem->dtype == BP_C128;
@@ -64,4 +72,7 @@ void bp__cusolver_accept(void *opaque, const bp_problem *problem, bp_offers *off
         }
     }
     offers->add(offers, &verdict, NULL, 0);
+    if (bp_policy_linalg_library(&problem->policy) == BP_LINALG_BY_MAGMA && verdict.reason == BP_REASON_ACCEPTED) {
+        refuse_magma(offers);
+    }
 }

@@ -40,12 +40,50 @@ typedef struct double2 cuDoubleComplex;
        cudaDataType, void *, size_t, void *, size_t, int *))                                                           \
     X(Getrs, cusolverDnXgetrs,                                                                                         \
       (cusolverDnHandle_t, cusolverDnParams_t, cublasOperation_t, int64_t, int64_t, cudaDataType, const void *,        \
-       int64_t, const int64_t *, cudaDataType, void *, int64_t, int *))
+       int64_t, const int64_t *, cudaDataType, void *, int64_t, int *))                                                \
+    X(GeqrfSize, cusolverDnXgeqrf_bufferSize,                                                                          \
+      (cusolverDnHandle_t, cusolverDnParams_t, int64_t, int64_t, cudaDataType, const void *, int64_t, cudaDataType,    \
+       const void *, cudaDataType, size_t *, size_t *))                                                                \
+    X(Geqrf, cusolverDnXgeqrf,                                                                                         \
+      (cusolverDnHandle_t, cusolverDnParams_t, int64_t, int64_t, cudaDataType, void *, int64_t, cudaDataType, void *,  \
+       cudaDataType, void *, size_t, void *, size_t, int *))                                                           \
+    X(SorgqrSize, cusolverDnSorgqr_bufferSize,                                                                         \
+      (cusolverDnHandle_t, int, int, int, const float *, int, const float *, int *))                                   \
+    X(DorgqrSize, cusolverDnDorgqr_bufferSize,                                                                         \
+      (cusolverDnHandle_t, int, int, int, const double *, int, const double *, int *))                                 \
+    X(CungqrSize, cusolverDnCungqr_bufferSize,                                                                         \
+      (cusolverDnHandle_t, int, int, int, const cuComplex *, int, const cuComplex *, int *))                           \
+    X(ZungqrSize, cusolverDnZungqr_bufferSize,                                                                         \
+      (cusolverDnHandle_t, int, int, int, const cuDoubleComplex *, int, const cuDoubleComplex *, int *))               \
+    X(Sorgqr, cusolverDnSorgqr,                                                                                        \
+      (cusolverDnHandle_t, int, int, int, float *, int, const float *, float *, int, int *))                           \
+    X(Dorgqr, cusolverDnDorgqr,                                                                                        \
+      (cusolverDnHandle_t, int, int, int, double *, int, const double *, double *, int, int *))                        \
+    X(Cungqr, cusolverDnCungqr,                                                                                        \
+      (cusolverDnHandle_t, int, int, int, cuComplex *, int, const cuComplex *, cuComplex *, int, int *))               \
+    X(Zungqr, cusolverDnZungqr,                                                                                        \
+      (cusolverDnHandle_t, int, int, int, cuDoubleComplex *, int, const cuDoubleComplex *, cuDoubleComplex *, int,     \
+       int *))                                                                                                         \
+    X(SyevdSize, cusolverDnXsyevd_bufferSize,                                                                          \
+      (cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, int64_t, cudaDataType,             \
+       const void *, int64_t, cudaDataType, const void *, cudaDataType, size_t *, size_t *))                           \
+    X(Syevd, cusolverDnXsyevd,                                                                                         \
+      (cusolverDnHandle_t, cusolverDnParams_t, cusolverEigMode_t, cublasFillMode_t, int64_t, cudaDataType, void *,     \
+       int64_t, cudaDataType, void *, cudaDataType, void *, size_t, void *, size_t, int *))                            \
+    X(GesvdSize, cusolverDnXgesvd_bufferSize,                                                                          \
+      (cusolverDnHandle_t, cusolverDnParams_t, signed char, signed char, int64_t, int64_t, cudaDataType, const void *, \
+       int64_t, cudaDataType, const void *, cudaDataType, const void *, int64_t, cudaDataType, const void *, int64_t,  \
+       cudaDataType, size_t *, size_t *))                                                                              \
+    X(Gesvd, cusolverDnXgesvd,                                                                                         \
+      (cusolverDnHandle_t, cusolverDnParams_t, signed char, signed char, int64_t, int64_t, cudaDataType, void *,       \
+       int64_t, cudaDataType, void *, cudaDataType, void *, int64_t, cudaDataType, void *, int64_t, cudaDataType,      \
+       void *, size_t, void *, size_t, int *))
 
 /* X(NVIDIA's name, number) */
 #define BP__CUSOLVER_NUMBERS(X)                                                                                        \
     X(CUBLAS_FILL_MODE_LOWER, 0) X(CUBLAS_FILL_MODE_UPPER, 1)                                                          \
-    X(CUBLAS_OP_N, 0) X(CUBLAS_OP_T, 1) X(CUBLAS_OP_C, 2)
+    X(CUBLAS_OP_N, 0) X(CUBLAS_OP_T, 1) X(CUBLAS_OP_C, 2)                                                              \
+    X(CUSOLVER_EIG_MODE_NOVECTOR, 0) X(CUSOLVER_EIG_MODE_VECTOR, 1)
 
 /* The statuses that we treat apart: X(name without "CUSOLVER_STATUS_", number, what it means to us) */
 #define BP__CUSOLVER_STATUSES(X)                                                                                       \

@@ -10,7 +10,7 @@
 #include "providers/cusolver/api.h"
 
 enum { BP__CUSOLVER_BATCH = 6, BP__CUSOLVER_NDIM = BP__CUSOLVER_BATCH + 2 };
-enum { BP__CUSOLVER_STEPS = 8, BP__CUSOLVER_BUFFERS = 4 };
+enum { BP__CUSOLVER_STEPS = 8, BP__CUSOLVER_BUFFERS = 4, BP__CUSOLVER_MATRICES = 4 };
 enum { BP__CUSOLVER_REPORT_BYTES = 2 * sizeof(uint64_t) };
 
 /* ---- The kernels (kernels.c) ---- */
@@ -22,11 +22,14 @@ enum {
     BP__CUSOLVER_PIVOTS_IN = 8,
     BP__CUSOLVER_PIVOTS_OUT,
     BP__CUSOLVER_REPORT,
-    BP__CUSOLVER_KERNELS
+    BP__CUSOLVER_PERMUTE, /* for elements whose parts have 4 bytes, then 8 bytes */
+    BP__CUSOLVER_FIND_ZERO = BP__CUSOLVER_PERMUTE + 2,
+    BP__CUSOLVER_KERNELS = BP__CUSOLVER_FIND_ZERO + 4
 };
 
-/* The parameter of a kernel: a walk through the elements of all items. Dimension 0 has the rows, 1 the columns, the
- * others the batch, its innermost dimension first. Strides are in bytes. */
+/* The parameter of a kernel: a walk through the elements of all items; kernels.c says what else some kernels have
+ * there. Dimension 0 has the rows, 1 the columns, the others the batch, its innermost dimension first. Strides are in
+ * bytes. */
 typedef struct bp__cusolver_walk {
     uint64_t dst, src;    /* addresses, set in a run, as the next three */
     uint64_t count;       /* of elements */
@@ -59,7 +62,11 @@ typedef enum bp__cusolver_routine {
     BP__CUSOLVER_POTRF,
     BP__CUSOLVER_POTRS,
     BP__CUSOLVER_GETRF,
-    BP__CUSOLVER_GETRS
+    BP__CUSOLVER_GETRS,
+    BP__CUSOLVER_GEQRF,
+    BP__CUSOLVER_ORGQR,
+    BP__CUSOLVER_SYEVD,
+    BP__CUSOLVER_GESVD
 } bp__cusolver_routine;
 
 /* A step: a kernel, or a routine for each item. */
@@ -69,11 +76,12 @@ typedef struct bp__cusolver_step {
     /* Of a kernel: the operand and the buffer between which it copies; -1: none. */
     int8_t operand, buffer;
     bp__cusolver_walk walk;
-    /* Of a routine: the sizes of its first matrix, the columns of its second one, the buffers of both and of pivots,
-     * and what its letters say, as NVIDIA's number. */
+    /* Of a routine: the sizes of its first matrix, the columns of its second one or the number of reflectors, the
+     * buffers, and letters, as NVIDIA's numbers. The buffers are {factored matrix, right sides, pivots}, {matrix, none,
+     * scales of reflectors}, {matrix, eigenvalues}, or {matrix, U, S, Vh}. */
     int64_t m, n, k;
-    uint8_t matrix[2], pivots;
-    uint32_t letter;
+    uint8_t buffers[BP__CUSOLVER_MATRICES];
+    uint32_t letter, job; /* job: of SYEVD and GESVD */
 } bp__cusolver_step;
 
 /* Memory of a matrix without gaps for each item. */
@@ -86,6 +94,7 @@ typedef struct bp__cusolver_buffer {
 typedef struct bp__cusolver_route {
     int step_count, buffer_count;
     bool reports; /* a run is examined when it has ended */
+    bool waits;   /* a routine waits for the device, so that it cannot be captured */
     bp__cusolver_step steps[BP__CUSOLVER_STEPS];
     bp__cusolver_buffer buffers[BP__CUSOLVER_BUFFERS];
 } bp__cusolver_route;
@@ -115,8 +124,10 @@ typedef struct bp__cusolver_builder {
     const char *why;
 } bp__cusolver_builder;
 
-/* Adds a buffer for matrices of the problem's type, or for pivots; returns its number. */
+/* Adds a buffer for matrices of the problem's type, for real numbers of its precision, or for pivots; returns its
+ * number. */
 int bp__cusolver_add_matrix(bp__cusolver_builder *b, int64_t rows, int64_t columns);
+int bp__cusolver_add_reals(bp__cusolver_builder *b, int64_t count);
 int bp__cusolver_add_pivots(bp__cusolver_builder *b, int64_t count);
 /* Add a kernel that copies an operand, or its transpose, to a buffer or from it. Elements outside of the region become
  * 0. `operand` may be -1 for a load: all elements become 0. */
@@ -127,6 +138,10 @@ bp__cusolver_step *bp__cusolver_add_store(bp__cusolver_builder *b, int operand, 
 /* Add a kernel that copies pivots from an operand, where -1 is an operand of no exchanges, or to one. */
 void bp__cusolver_add_pivots_in(bp__cusolver_builder *b, int operand, int buffer);
 void bp__cusolver_add_pivots_out(bp__cusolver_builder *b, int operand, int buffer);
+/* Add kernels that write ones to an operand, which was filled with zeros, where pivots move rows; and that set the
+ * infos to the first zero on the diagonal of a buffer. */
+void bp__cusolver_add_permutation(bp__cusolver_builder *b, int operand, int pivots);
+void bp__cusolver_add_find_zero(bp__cusolver_builder *b, int buffer);
 /* Adds a kernel that tells which items have failed: those whose input is not finite, and with `counts` also those for
  * which a routine has set info. `operand` has the infos; -1: there is none. */
 void bp__cusolver_add_report(bp__cusolver_builder *b, int operand, bool counts);
@@ -160,7 +175,7 @@ typedef struct bp__cusolver_prepared {
     bp__cusolver_device *on;
     bp_problem problem;
     bp__cusolver_route route;
-    cudaDataType type;
+    cudaDataType type, real_type;
     uint64_t info_at, other_info_at, flags_at, report_at, work_at; /* offsets in the workspace */
     uint64_t zeroed; /* bytes from info_at on that a run clears: infos and flags */
     size_t work_size;
@@ -170,9 +185,12 @@ typedef struct bp__cusolver_prepared {
 
 /* A call of a routine: addresses of an item. */
 typedef struct bp__cusolver_item {
-    uint64_t matrix[2], pivots, work;
+    uint64_t matrix[BP__CUSOLVER_MATRICES], work;
     int *info, *other_info; /* of routines whose info is a result of the operation, and of others */
 } bp__cusolver_item;
+
+/* What is said if cuda.preferred_linalg_library is magma. */
+#define BP__CUSOLVER_NO_MAGMA "MAGMA is deprecated; as in PyTorch, cuSOLVER is called in its place"
 
 void bp__cusolver_accept(void *instance, const bp_problem *problem, bp_offers *offers);
 bp_status bp__cusolver_plan(void *instance, const bp_problem *problem, const bp_verdict *verdict, const void *found,

@@ -170,9 +170,65 @@ static const char copies[] =
     "mad.lo.u64 %value, %item, 4294967296, %value;\n"                                                                  \
     "atom.min.u64 %rest, [%flag], %value;\n" END
 
-static const char others[] = ".version 7.4\n"
-                             ".target sm_50\n"
-                             ".address_size 64\n" PIVOTS_IN PIVOTS_OUT REPORT;
+/* Writes the ones of a permutation matrix, one in each column: the row of A that the exchanges move to the column's
+ * number. They are followed back from there. The parameter has the distance of rows as `conjugate`, and the number of
+ * pivots as `diagonal_im`. */
+#define PERMUTE(name, bits)                                                                                            \
+    BEGIN(name)                                                                                                        \
+    "ld.u32 %bits, [%flag];\n"                                                                                         \
+    "setp.eq.u64 %done, %bits, 1;\n"                                                                                   \
+    "@%done bra END;\n"                                                                                                \
+    "mov.u64 %value, %row;\n"                                                                                          \
+    "ld.param.u64 %position, [all+72];\n"                                                                              \
+    "BACK:\n"                                                                                                          \
+    "setp.eq.u64 %done, %position, 0;\n"                                                                               \
+    "@%done bra FOUND;\n"                                                                                              \
+    "sub.u64 %position, %position, 1;\n"                                                                               \
+    "mad.lo.u64 %index, %position, 8, %from;\n"                                                                        \
+    "ld.u64 %mask, [%index];\n"                                                                                        \
+    "sub.u64 %mask, %mask, 1;\n"                                                                                       \
+    "setp.eq.u64 %kept, %value, %position;\n"                                                                          \
+    "setp.eq.u64 %other, %value, %mask;\n"                                                                             \
+    "@%kept mov.u64 %value, %mask;\n"                                                                                  \
+    "@%other mov.u64 %value, %position;\n"                                                                             \
+    "bra BACK;\n"                                                                                                      \
+    "FOUND:\n"                                                                                                         \
+    "ld.param.u64 %stride, [all+64];\n"                                                                                \
+    "mad.lo.u64 %to, %value, %stride, %to;\n"                                                                          \
+    "ld.param.u64 %value, [all+56];\n"                                                                                 \
+    "st.u" bits " [%to], %value;\n" END
+
+/* Writes the number of the first element of a diagonal that is zero, from 1, as info. The parameter has the distance of
+ * these elements as `conjugate`, and their number as `diagonal_im`. */
+#define FIND_ZERO(name, bits, magnitude, read_im)                                                                      \
+    BEGIN(name)                                                                                                        \
+    "ld.param.u64 %mask, [all+72];\n"                                                                                  \
+    "ld.param.u64 %stride, [all+64];\n"                                                                                \
+    "mov.u64 %position, 0;\n"                                                                                          \
+    "NEXT:\n"                                                                                                          \
+    "setp.ge.u64 %done, %position, %mask;\n"                                                                           \
+    "@%done bra END;\n"                                                                                                \
+    "mad.lo.u64 %index, %position, %stride, %from;\n"                                                                  \
+    "ld.u" bits " %value, [%index];\n" read_im "and.b64 %value, %value, " magnitude ";\n"                              \
+    "add.u64 %position, %position, 1;\n"                                                                               \
+    "setp.eq.u64 %done, %value, 0;\n"                                                                                  \
+    "@%done st.u32 [%to], %position;\n"                                                                                \
+    "@%done bra END;\n"                                                                                                \
+    "bra NEXT;\n" END
+#define OR_IM(bits, bytes)                                                                                             \
+    "add.u64 %index, %index, " bytes ";\n"                                                                             \
+    "ld.u" bits " %im, [%index];\n"                                                                                    \
+    "or.b64 %value, %value, %im;\n"
+#define MAGNITUDE_32 "2147483647"
+#define MAGNITUDE_64 "9223372036854775807"
+
+static const char others[] =
+    ".version 7.4\n"
+    ".target sm_50\n"
+    ".address_size 64\n" PIVOTS_IN PIVOTS_OUT REPORT PERMUTE("permute_32", "32") PERMUTE("permute_64", "64")
+        FIND_ZERO("zero_f32", "32", MAGNITUDE_32, "") FIND_ZERO("zero_f64", "64", MAGNITUDE_64, "")
+            FIND_ZERO("zero_c64", "32", MAGNITUDE_32, OR_IM("32", "4"))
+                FIND_ZERO("zero_c128", "64", MAGNITUDE_64, OR_IM("64", "8"));
 
 /* ---- Loading and launching ---- */
 
@@ -188,6 +244,12 @@ static const char *const names[BP__CUSOLVER_KERNELS] = {
     [BP__CUSOLVER_PIVOTS_IN] = "pivots_in",
     [BP__CUSOLVER_PIVOTS_OUT] = "pivots_out",
     [BP__CUSOLVER_REPORT] = "report",
+    [BP__CUSOLVER_PERMUTE] = "permute_32",
+    "permute_64",
+    [BP__CUSOLVER_FIND_ZERO] = "zero_f32",
+    "zero_f64",
+    "zero_c64",
+    "zero_c128",
 };
 
 CUresult bp__cusolver_kernels_load(bp__cusolver_kernels *kernels) {

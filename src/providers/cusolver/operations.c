@@ -3,7 +3,7 @@
  * A matrix is loaded in the order that the routine needs, so that no identity of layouts is used. Inverses are
  * solutions for the identity, and triangular systems are solved as LU factors without exchanges whose other factor is
  * the identity. */
-#include "providers/cusolver/cusolver.h"
+#include "providers/cusolver/operations.h"
 
 #include <string.h>
 
@@ -43,11 +43,25 @@ static void route_cholesky_solve(bp__cusolver_builder *b) {
     bp__cusolver_add_load(b, 1, false, factor, triangle(l->upper));
     bp__cusolver_add_load(b, 0, false, x, BP__CUSOLVER_WHOLE);
     bp__cusolver_step *solve = bp__cusolver_add_call(b, BP__CUSOLVER_POTRS, factor);
-    solve->matrix[1] = (uint8_t)x;
+    solve->buffers[1] = (uint8_t)x;
     solve->k = l->k;
     solve->letter = fill_mode(l->upper);
     bp__cusolver_add_store(b, 2, false, x, BP__CUSOLVER_WHOLE);
     bp__cusolver_add_report(b, -1, false);
+}
+
+static void route_cholesky_inverse(bp__cusolver_builder *b) {
+    const bp_linalg_problem *l = &b->problem->of.linalg;
+    const int factor = bp__cusolver_add_matrix(b, l->n, l->n);
+    bp__cusolver_add_load(b, 0, false, factor, triangle(l->upper));
+    bp__cusolver_add_find_zero(b, factor);
+    const int x = add_identity(b, l->n);
+    bp__cusolver_step *solve = bp__cusolver_add_call(b, BP__CUSOLVER_POTRS, factor);
+    solve->buffers[1] = (uint8_t)x;
+    solve->k = l->n;
+    solve->letter = fill_mode(l->upper);
+    bp__cusolver_add_store(b, 1, false, x, BP__CUSOLVER_WHOLE);
+    bp__cusolver_add_report(b, 2, true);
 }
 
 /* ---- LU ---- */
@@ -58,14 +72,14 @@ static void add_factors(bp__cusolver_builder *b, int *lu, int *pivots) {
     *lu = bp__cusolver_add_matrix(b, l->m, l->n);
     *pivots = bp__cusolver_add_pivots(b, l->m < l->n ? l->m : l->n);
     bp__cusolver_add_load(b, 0, false, *lu, BP__CUSOLVER_WHOLE);
-    bp__cusolver_add_call(b, BP__CUSOLVER_GETRF, *lu)->pivots = (uint8_t)*pivots;
+    bp__cusolver_add_call(b, BP__CUSOLVER_GETRF, *lu)->buffers[2] = (uint8_t)*pivots;
 }
 
 /* Adds the solution of systems with factors: op(A) X = B, in the memory of B. */
 static void add_getrs(bp__cusolver_builder *b, int lu, int pivots, uint32_t op, int x) {
     bp__cusolver_step *solve = bp__cusolver_add_call(b, BP__CUSOLVER_GETRS, lu);
-    solve->matrix[1] = (uint8_t)x;
-    solve->pivots = (uint8_t)pivots;
+    solve->buffers[1] = (uint8_t)x;
+    solve->buffers[2] = (uint8_t)pivots;
     solve->k = b->route->buffers[x].columns;
     solve->letter = op;
 }
@@ -76,6 +90,16 @@ static void route_lu_factor(bp__cusolver_builder *b) {
     bp__cusolver_add_store(b, 1, false, lu, BP__CUSOLVER_WHOLE);
     bp__cusolver_add_pivots_out(b, 2, pivots);
     bp__cusolver_add_report(b, 3, true);
+}
+
+static void route_lu(bp__cusolver_builder *b) {
+    int lu, pivots;
+    add_factors(b, &lu, &pivots);
+    bp__cusolver_add_store(b, 1, false, -1, BP__CUSOLVER_NOTHING);
+    bp__cusolver_add_permutation(b, 1, pivots);
+    bp__cusolver_set_unit_diagonal(b, bp__cusolver_add_store(b, 2, false, lu, BP__CUSOLVER_STRICTLY_LOWER));
+    bp__cusolver_add_store(b, 3, false, lu, BP__CUSOLVER_UPPER);
+    bp__cusolver_add_report(b, -1, false);
 }
 
 static void route_inv(bp__cusolver_builder *b) {
@@ -171,6 +195,10 @@ static double work_inv(const bp_linalg_problem *l) {
     return 8 * cube(l) / 3;
 }
 
+static double work_cholesky_inverse(const bp_linalg_problem *l) {
+    return 2 * cube(l);
+}
+
 static double work_solve(const bp_linalg_problem *l) {
     return 2 * cube(l) / 3 + 2 * sides(l);
 }
@@ -185,6 +213,11 @@ static const operation operations[] = {
     [BP_OP_INV] = {"getrf, getrs", route_inv, work_inv},
     [BP_OP_CHOLESKY] = {"potrf", route_cholesky, work_cholesky},
     [BP_OP_CHOLESKY_SOLVE] = {"potrs", route_cholesky_solve, work_of_two},
+    [BP_OP_CHOLESKY_INVERSE] = {"potrs", route_cholesky_inverse, work_cholesky_inverse},
+    [BP_OP_LU] = {"getrf", route_lu, work_lu},
+    [BP_OP_QR] = {"geqrf, orgqr", bp__cusolver_route_qr, bp__cusolver_work_qr},
+    [BP_OP_EIGH] = {"syevd", bp__cusolver_route_eigh, bp__cusolver_work_eigh},
+    [BP_OP_SVD] = {"gesvd", bp__cusolver_route_svd, bp__cusolver_work_svd},
     [BP_OP_LU_FACTOR] = {"getrf", route_lu_factor, work_lu},
     [BP_OP_LU_SOLVE] = {"getrs", route_lu_solve, work_of_two},
     [BP_OP_SOLVE] = {"getrf, getrs", route_solve, work_solve},
@@ -211,6 +244,11 @@ static int inputs_of(uint32_t op) {
                                                                                              : 1;
 }
 
+/* Returns whether an output is a basis of the whole space: the identity, if there is nothing to span. */
+static bool is_basis(uint32_t op, int operand) {
+    return (operand == 1 && (op == BP_OP_LU || op == BP_OP_QR || op == BP_OP_SVD)) || (operand == 3 && op == BP_OP_SVD);
+}
+
 /* Nothing is computed for empty matrices, but outputs may have elements. */
 static void route_empty(bp__cusolver_builder *b) {
     const bp_linalg_problem *l = &b->problem->of.linalg;
@@ -219,7 +257,10 @@ static void route_empty(bp__cusolver_builder *b) {
         if (x->dtype == BP_I32 && x->rows == 1) { /* there are no pivots */
             bp__cusolver_add_report(b, i, false);
         } else if (x->dtype && x->dtype != BP_I32) {
-            bp__cusolver_add_store(b, i, false, -1, BP__CUSOLVER_NOTHING);
+            bp__cusolver_step *step = bp__cusolver_add_store(b, i, false, -1, BP__CUSOLVER_NOTHING);
+            if (is_basis(b->problem->op, i)) {
+                bp__cusolver_set_unit_diagonal(b, step);
+            }
         }
     }
     b->route->reports = false; /* no item fails */

@@ -87,6 +87,9 @@ bp_status bp__cusolver_plan(void *opaque, const bp_problem *problem, const bp_ve
     bp__cu_part *on = NULL;
     void *device = NULL;
     (void)verdict, (void)found;
+    if (bp_policy_linalg_library(&problem->policy) == BP_LINALG_BY_MAGMA) {
+        instance->vendor.host->warn("cuda.preferred_linalg_library: " BP__CUSOLVER_NO_MAGMA);
+    }
     bp_status status = instance->vendor.host->device_open(problem->place, &device);
     status = status == BP_OK ? bp__cu_vendor_part(&instance->vendor, device, &on) : status;
     if (status != BP_OK) {
@@ -104,6 +107,7 @@ bp_status bp__cusolver_plan(void *opaque, const bp_problem *problem, const bp_ve
     plan->on = (bp__cusolver_device *)on;
     plan->problem = *problem;
     plan->type = type_of(problem->dtype);
+    plan->real_type = problem->dtype == BP_F32 || problem->dtype == BP_C64 ? BP__CUDA_R_32F : BP__CUDA_R_64F;
     (void)bp__cusolver_route_of(problem, &plan->route); /* accept() has found that there is one */
     status = make(plan);
     if (status != BP_OK) {

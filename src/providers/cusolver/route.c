@@ -43,6 +43,10 @@ int bp__cusolver_add_matrix(bp__cusolver_builder *b, int64_t rows, int64_t colum
     return add_buffer(b, rows, columns, bytes_of(b->problem->dtype));
 }
 
+int bp__cusolver_add_reals(bp__cusolver_builder *b, int64_t count) {
+    return add_buffer(b, count, 1, is_single(b->problem->dtype) ? 4 : 8);
+}
+
 int bp__cusolver_add_pivots(bp__cusolver_builder *b, int64_t count) {
     return add_buffer(b, count, 1, (int64_t)sizeof(int64_t));
 }
@@ -137,11 +141,14 @@ static bp__cusolver_step *add_kernel(bp__cusolver_builder *b, int kernel, int op
 
 bp__cusolver_step *bp__cusolver_add_load(bp__cusolver_builder *b, int operand, bool transposed, int buffer,
                                          bp__cusolver_region region) {
-    const bp__cusolver_buffer *x = &b->route->buffers[buffer];
+    const bp_linalg_operand *x = operand >= 0 ? &b->problem->of.linalg.operand[operand] : NULL;
+    const bp__cusolver_buffer *to = &b->route->buffers[buffer];
+    const int64_t rows = !x ? to->rows : transposed ? x->columns : x->rows;
+    const int64_t columns = !x ? to->columns : transposed ? x->rows : x->columns;
     const uint32_t dtype = b->problem->dtype;
     const side dst = side_of_buffer(b, buffer, bytes_of(dtype)), src = side_of_operand(b, operand, transposed);
     bp__cusolver_step *step = add_kernel(b, BP__CUSOLVER_LOAD + type_number(dtype), operand, buffer);
-    set_dims(b, &step->walk, x->rows, x->columns, &dst, &src);
+    set_dims(b, &step->walk, rows, columns, &dst, &src);
     set_region(&step->walk, operand >= 0 ? region : BP__CUSOLVER_NOTHING);
     step->walk.diagonal_im = UINT64_MAX;
     return step;
@@ -172,6 +179,27 @@ void bp__cusolver_add_pivots_out(bp__cusolver_builder *b, int operand, int buffe
     set_dims(b, &step->walk, b->route->buffers[buffer].rows, 1, &dst, &src);
 }
 
+void bp__cusolver_add_permutation(bp__cusolver_builder *b, int operand, int pivots) {
+    const bool single = is_single(b->problem->dtype);
+    side dst = side_of_operand(b, operand, true), src = side_of_buffer(b, pivots, 0);
+    bp__cusolver_step *step = add_kernel(b, BP__CUSOLVER_PERMUTE + (single ? 0 : 1), operand, pivots);
+    const int64_t distance = dst.column;
+    dst.column = 0; /* the walk is through the columns of the operand */
+    set_dims(b, &step->walk, b->problem->of.linalg.m, 1, &dst, &src);
+    step->walk.conjugate = (uint64_t)distance;
+    step->walk.diagonal_im = (uint64_t)b->route->buffers[pivots].rows;
+    bp__cusolver_set_unit_diagonal(b, step);
+}
+
+void bp__cusolver_add_find_zero(bp__cusolver_builder *b, int buffer) {
+    const uint32_t dtype = b->problem->dtype;
+    const side dst = side_of_items(b, 0, 0, 4), src = side_of_buffer(b, buffer, 0);
+    bp__cusolver_step *step = add_kernel(b, BP__CUSOLVER_FIND_ZERO + type_number(dtype), -1, buffer);
+    set_dims(b, &step->walk, 1, 1, &dst, &src);
+    step->walk.conjugate = (uint64_t)((b->route->buffers[buffer].rows + 1) * bytes_of(dtype));
+    step->walk.diagonal_im = (uint64_t)b->route->buffers[buffer].rows;
+}
+
 void bp__cusolver_add_report(bp__cusolver_builder *b, int operand, bool counts) {
     const bp_linalg_problem *l = &b->problem->of.linalg;
     const bool is_given = operand >= 0 && l->operand[operand].dtype;
@@ -190,7 +218,7 @@ bp__cusolver_step *bp__cusolver_add_call(bp__cusolver_builder *b, bp__cusolver_r
     const bp__cusolver_buffer *x = &b->route->buffers[matrix];
     bp__cusolver_step *step = add_step(b);
     *step = (bp__cusolver_step){
-        .is_call = true, .number = (uint8_t)routine, .m = x->rows, .n = x->columns, .matrix = {(uint8_t)matrix}};
+        .is_call = true, .number = (uint8_t)routine, .m = x->rows, .n = x->columns, .buffers = {(uint8_t)matrix}};
     return step;
 }
 

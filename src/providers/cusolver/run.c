@@ -90,9 +90,10 @@ static uint64_t operand_of(const run_of *run, int operand) {
 
 static bp_status run_kernel(const bp__cusolver_prepared *plan, const run_of *run, const bp__cusolver_step *step) {
     const bool in = step->number < BP__CUSOLVER_STORE || step->number == BP__CUSOLVER_PIVOTS_IN;
+    const bool finds = step->number >= BP__CUSOLVER_FIND_ZERO; /* infos */
     const uint64_t buffer = buffer_of(plan, run, step->buffer), operand = operand_of(run, step->operand);
     bp__cusolver_walk walk = step->walk;
-    walk.dst = in ? buffer : operand;
+    walk.dst = in ? buffer : finds ? run->workspace + plan->info_at : operand;
     walk.src = in ? operand : buffer;
     walk.flags = run->workspace + plan->flags_at;
     walk.report = run->report ? run->workspace + plan->report_at : 0;
@@ -105,10 +106,9 @@ static bp_status run_calls(const bp__cusolver_prepared *plan, const run_of *run,
     cusolverStatus_t status = BP__CUSOLVER_STATUS_SUCCESS;
     for (int64_t i = 0; i < plan->problem.of.linalg.batch && status == BP__CUSOLVER_STATUS_SUCCESS; i++) {
         bp__cusolver_item item = {.work = run->workspace + plan->work_at};
-        for (int k = 0; k < 2; k++) {
-            item.matrix[k] = buffer_of(plan, run, step->matrix[k]) + (uint64_t)i * buffers[step->matrix[k]].item;
+        for (int k = 0; k < BP__CUSOLVER_MATRICES; k++) {
+            item.matrix[k] = buffer_of(plan, run, step->buffers[k]) + (uint64_t)i * buffers[step->buffers[k]].item;
         }
-        item.pivots = buffer_of(plan, run, step->pivots) + (uint64_t)i * buffers[step->pivots].item;
         item.info = (int *)(uintptr_t)(run->workspace + plan->info_at + (uint64_t)i * sizeof(int32_t));
         item.other_info = (int *)(uintptr_t)(run->workspace + plan->other_info_at);
         status = bp__cusolver_call(plan, step, &item);
@@ -134,16 +134,17 @@ static bp_status run_steps(const bp__cusolver_prepared *plan, const run_of *run)
 
 /* ---- Runs ---- */
 
-/* A graph runs the commands without the plan, and again. */
+/* A graph runs the commands without the plan, and again, and a queue that is captured cannot be waited for. */
 static bp_status refuse_capture(const bp__cusolver_prepared *plan, const run_of *run) {
     CUstreamCaptureStatus status = BP__CU_STREAM_CAPTURE_STATUS_NONE;
-    if (plan->host_work_size == 0 || (bp__cu.StreamIsCapturing(run->stream, &status) == BP__CU_SUCCESS &&
-                                      status == BP__CU_STREAM_CAPTURE_STATUS_NONE)) {
+    if ((plan->host_work_size == 0 && !plan->route.waits) ||
+        (bp__cu.StreamIsCapturing(run->stream, &status) == BP__CU_SUCCESS &&
+         status == BP__CU_STREAM_CAPTURE_STATUS_NONE)) {
         return BP_OK;
     }
-    return plan->instance->vendor.host->fail(
-        BP_E_UNSUPPORTED,
-        "cusolver: cuSOLVER needs memory of the host for this operation, so that it cannot be captured");
+    return plan->instance->vendor.host->fail(BP_E_UNSUPPORTED,
+                                             "cusolver: cuSOLVER %s for this operation, so that it cannot be captured",
+                                             plan->route.waits ? "waits for the device" : "needs memory of the host");
 }
 
 static bp_status run_all(const void *opaque, void *given, const bp__cu_queue *queue) {

@@ -289,6 +289,8 @@ static bool decide(const char *name, uint64_t a, uint64_t b, uint64_t *to) {
         *to = a & b;
     } else if (strcmp(name, "xor.b64") == 0) {
         *to = a ^ b;
+    } else if (strcmp(name, "or.b64") == 0) {
+        *to = a | b;
     } else {
         return false;
     }
@@ -346,7 +348,9 @@ static CUresult run_thread(thread *own) {
         if (strcmp(first, "ret") == 0) {
             return BP__CU_SUCCESS;
         }
-        if (*first == '@' && strcmp(words->words[1], "bra") == 0) { /* @%predicate bra LABEL */
+        if (strcmp(first, "bra") == 0) {
+            at = find_label(own->kernel, words->words[1]);
+        } else if (*first == '@' && strcmp(words->words[1], "bra") == 0) { /* @%predicate bra LABEL */
             at = value_of(own, first + 1) ? find_label(own->kernel, words->words[2]) : at;
         } else if (*first == '@') { /* @%predicate INSTRUCTION */
             run_if(own, words);

@@ -171,12 +171,21 @@ static cusolverStatus_t enqueue(cusolverDnHandle_t handle, const cusolver_told *
                : BP__CUSOLVER_STATUS_EXECUTION_FAILED;
 }
 
+/* The library decomposes no wide matrices. */
+static bool is_right_svd(const cusolver_told *t) {
+    const bool with_vectors = t->job == 'A' || t->job == 'S';
+    return t->m >= t->n && (with_vectors || t->job == 'N') && (!with_vectors || (t->ldb >= t->m && t->ldc >= t->n));
+}
+
 static bool is_right(const cusolver_told *t, cusolverDnParams_t params) {
     const size_t item = double_item(t->type);
     const bool solves = t->routine == ROUTINE_POTRS || t->routine == ROUTINE_GETRS;
+    const bool has_pivots = t->routine == ROUTINE_GETRF || t->routine == ROUTINE_GETRS;
     return !params->destroyed && item > 0 && t->m >= 0 && t->n >= 0 && t->k >= 0 && t->lda >= 1 && t->lda >= t->m &&
            (!solves || (t->ldb >= 1 && t->ldb >= t->n)) && (t->a | t->b) % item == 0 && t->info % 4 == 0 &&
-           t->pivots % 8 == 0 && t->letter <= 2;
+           t->vector % (has_pivots ? 8 : 4) == 0 && t->letter <= 2 &&
+           (t->routine != ROUTINE_GESVD || is_right_svd(t)) &&
+           (t->routine != ROUTINE_ORGQR || (t->n <= t->m && t->k <= t->n));
 }
 
 /* Enqueues a call if it is right. A routine uses the host's workspace before it returns. */
@@ -194,7 +203,8 @@ static cusolverStatus_t call(cusolverDnHandle_t handle, cusolverDnParams_t param
     if (!is_right(told, params)) {
         return leave(handle, BP__CUSOLVER_STATUS_INVALID_VALUE);
     }
-    const size_t host_needed = work_needed > 0 ? (size_t)cusolver_double.host_bytes : 0;
+    const bool has_host_work = work_needed > 0 && told->routine != ROUTINE_ORGQR;
+    const size_t host_needed = has_host_work ? (size_t)cusolver_double.host_bytes : 0;
     if (told->work_size < work_needed || told->work % ALIGNMENT != 0 || host_size < host_needed ||
         (host_needed > 0 && !host_work)) {
         return leave(handle, BP__CUSOLVER_STATUS_INVALID_WORKSPACE);
@@ -265,7 +275,7 @@ cusolverStatus_t cusolverDnXgetrf(cusolverDnHandle_t handle, cusolverDnParams_t 
                                 .n = n,
                                 .lda = lda,
                                 .a = at(a),
-                                .pivots = at(pivots),
+                                .vector = at(pivots),
                                 .info = at(info),
                                 .work = at(work),
                                 .work_size = work_size};
@@ -285,7 +295,140 @@ cusolverStatus_t cusolverDnXgetrs(cusolverDnHandle_t handle, cusolverDnParams_t 
                                 .ldb = ldb,
                                 .a = at(a),
                                 .b = at(b),
-                                .pivots = at(pivots),
+                                .vector = at(pivots),
                                 .info = at(info)};
     return call(handle, params, &told, 0, NULL, 0);
+}
+
+/* ---- QR ---- */
+
+cusolverStatus_t cusolverDnXgeqrf_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n,
+                                             cudaDataType type, const void *a, int64_t lda, cudaDataType type_tau,
+                                             const void *tau, cudaDataType compute, size_t *device, size_t *host) {
+    (void)a, (void)n, (void)tau;
+    return tell_size(handle, params, m, lda, compute == type && type_tau == type ? type : UINT32_MAX, device, host);
+}
+
+cusolverStatus_t cusolverDnXgeqrf(cusolverDnHandle_t handle, cusolverDnParams_t params, int64_t m, int64_t n,
+                                  cudaDataType type, void *a, int64_t lda, cudaDataType type_tau, void *tau,
+                                  cudaDataType compute, void *work, size_t work_size, void *host_work, size_t host_size,
+                                  int *info) {
+    const cusolver_told told = {.routine = ROUTINE_GEQRF,
+                                .type = compute == type && type_tau == type ? type : UINT32_MAX,
+                                .m = m,
+                                .n = n,
+                                .lda = lda,
+                                .a = at(a),
+                                .vector = at(tau),
+                                .info = at(info),
+                                .work = at(work),
+                                .work_size = work_size};
+    return call(handle, params, &told, (size_t)m * 16, host_work, host_size);
+}
+
+/* The functions that form Q have no parameters, no workspace of the host, and one that counts elements. */
+static struct cusolverDnParams no_params;
+
+static cusolverStatus_t form_q(cusolverDnHandle_t handle, unsigned type, const int sizes[4], const void *a,
+                               const void *tau, const void *work, int count, const int *info) {
+    const cusolver_told told = {.routine = ROUTINE_ORGQR,
+                                .type = type,
+                                .m = sizes[0],
+                                .n = sizes[1],
+                                .k = sizes[2],
+                                .lda = sizes[3],
+                                .a = at(a),
+                                .vector = at(tau),
+                                .info = at(info),
+                                .work = at(work),
+                                .work_size = (size_t)count * double_item(type)};
+    return call(handle, &no_params, &told, (size_t)sizes[1] * double_item(type), NULL, 0);
+}
+
+#define FORM_Q(name, type, number)                                                                                     \
+    cusolverStatus_t name##_bufferSize(cusolverDnHandle_t handle, int m, int n, int k, const type *a, int lda,         \
+                                       const type *tau, int *count) {                                                  \
+        (void)a, (void)tau;                                                                                            \
+        *count = n;                                                                                                    \
+        return !enter(handle) ? BP__CUSOLVER_STATUS_INVALID_VALUE                                                      \
+                              : leave(handle, n <= m && k <= n && lda >= m ? BP__CUSOLVER_STATUS_SUCCESS               \
+                                                                           : BP__CUSOLVER_STATUS_INVALID_VALUE);       \
+    }                                                                                                                  \
+    cusolverStatus_t name(cusolverDnHandle_t handle, int m, int n, int k, type *a, int lda, const type *tau,           \
+                          type *work, int count, int *info) {                                                          \
+        return form_q(handle, number, (const int[]){m, n, k, lda}, a, tau, work, count, info);                         \
+    }
+
+FORM_Q(cusolverDnSorgqr, float, BP__CUDA_R_32F)
+FORM_Q(cusolverDnDorgqr, double, BP__CUDA_R_64F)
+FORM_Q(cusolverDnCungqr, cuComplex, BP__CUDA_C_32F)
+FORM_Q(cusolverDnZungqr, cuDoubleComplex, BP__CUDA_C_64F)
+
+/* ---- Eigenvalues and singular values ---- */
+
+static bool is_real_of(unsigned real, unsigned type) {
+    const bool single = type == BP__CUDA_R_32F || type == BP__CUDA_C_32F;
+    return real == (unsigned)(single ? BP__CUDA_R_32F : BP__CUDA_R_64F);
+}
+
+cusolverStatus_t cusolverDnXsyevd_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params,
+                                             cusolverEigMode_t job, cublasFillMode_t uplo, int64_t n, cudaDataType type,
+                                             const void *a, int64_t lda, cudaDataType real, const void *w,
+                                             cudaDataType compute, size_t *device, size_t *host) {
+    (void)job, (void)uplo, (void)a, (void)w;
+    const bool right = compute == type && is_real_of(real, type);
+    return tell_size(handle, params, n, lda, right ? type : UINT32_MAX, device, host);
+}
+
+cusolverStatus_t cusolverDnXsyevd(cusolverDnHandle_t handle, cusolverDnParams_t params, cusolverEigMode_t job,
+                                  cublasFillMode_t uplo, int64_t n, cudaDataType type, void *a, int64_t lda,
+                                  cudaDataType real, void *w, cudaDataType compute, void *work, size_t work_size,
+                                  void *host_work, size_t host_size, int *info) {
+    const cusolver_told told = {.routine = ROUTINE_SYEVD,
+                                .letter = uplo,
+                                .job = job,
+                                .type = compute == type && is_real_of(real, type) ? type : UINT32_MAX,
+                                .m = n,
+                                .n = n,
+                                .lda = lda,
+                                .a = at(a),
+                                .vector = at(w),
+                                .info = at(info),
+                                .work = at(work),
+                                .work_size = work_size};
+    return call(handle, params, &told, (size_t)n * 16, host_work, host_size);
+}
+
+cusolverStatus_t cusolverDnXgesvd_bufferSize(cusolverDnHandle_t handle, cusolverDnParams_t params, signed char job_u,
+                                             signed char job_v, int64_t m, int64_t n, cudaDataType type, const void *a,
+                                             int64_t lda, cudaDataType real, const void *s, cudaDataType type_u,
+                                             const void *u, int64_t ldu, cudaDataType type_v, const void *v,
+                                             int64_t ldv, cudaDataType compute, size_t *device, size_t *host) {
+    (void)job_u, (void)job_v, (void)a, (void)s, (void)u, (void)ldu, (void)v, (void)ldv;
+    const bool right = compute == type && type_u == type && type_v == type && is_real_of(real, type) && m >= n;
+    return tell_size(handle, params, m, lda, right ? type : UINT32_MAX, device, host);
+}
+
+cusolverStatus_t cusolverDnXgesvd(cusolverDnHandle_t handle, cusolverDnParams_t params, signed char job_u,
+                                  signed char job_v, int64_t m, int64_t n, cudaDataType type, void *a, int64_t lda,
+                                  cudaDataType real, void *s, cudaDataType type_u, void *u, int64_t ldu,
+                                  cudaDataType type_v, void *v, int64_t ldv, cudaDataType compute, void *work,
+                                  size_t work_size, void *host_work, size_t host_size, int *info) {
+    const bool right = compute == type && type_u == type && type_v == type && is_real_of(real, type) && job_u == job_v;
+    const cusolver_told told = {.routine = ROUTINE_GESVD,
+                                .job = (unsigned)job_u,
+                                .type = right ? type : UINT32_MAX,
+                                .m = m,
+                                .n = n,
+                                .lda = lda,
+                                .ldb = ldu,
+                                .ldc = ldv,
+                                .a = at(a),
+                                .b = at(u),
+                                .c = at(v),
+                                .vector = at(s),
+                                .info = at(info),
+                                .work = at(work),
+                                .work_size = work_size};
+    return call(handle, params, &told, (size_t)m * 16, host_work, host_size);
 }

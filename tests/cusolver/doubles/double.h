@@ -24,25 +24,28 @@ typedef enum cusolver_fault {
     CUSOLVER_FAULT_SIDES,     /* only the first right side is solved */
     CUSOLVER_FAULT_INFO,      /* info is always 0 */
     CUSOLVER_FAULT_WORKSPACE, /* the workspace is used beyond its end */
+    CUSOLVER_FAULT_REFLECTOR, /* Q lacks the last reflector */
+    CUSOLVER_FAULT_VALUES,    /* eigenvalues and singular values are in the opposite order */
     CUSOLVER_FAULT_MOST
 } cusolver_fault;
 
 /* What a call was told. */
 typedef struct cusolver_told {
     int routine; /* see parts.h */
-    unsigned letter, type;
-    int64_t m, n, k, lda, ldb;
-    uint64_t a, b, pivots, info, work;
+    unsigned letter, job, type;
+    int64_t m, n, k, lda, ldb, ldc;
+    uint64_t a, b, c, vector, info, work; /* vector: pivots, scales of reflectors, or values */
     size_t work_size;
 } cusolver_told;
 
 typedef struct cusolver_controls {
     /* What the library does. */
-    atomic_int fault;       /* a cusolver_fault */
-    atomic_int refuse_make; /* the status of cusolverDnCreate, 0: none */
-    atomic_int refuse_size; /* of the functions that tell the size of a workspace */
-    atomic_int refuse_call; /* of routines */
-    atomic_int host_bytes;  /* the size of the workspace of the host */
+    atomic_int fault;        /* a cusolver_fault */
+    atomic_int refuse_make;  /* the status of cusolverDnCreate, 0: none */
+    atomic_int refuse_size;  /* of the functions that tell the size of a workspace */
+    atomic_int refuse_call;  /* of routines */
+    atomic_int host_bytes;   /* the size of the workspace of the host */
+    atomic_int fail_spectra; /* info of eigenvalues and singular values */
 
     /* What has happened. */
     atomic_int violations;

@@ -1,18 +1,9 @@
 /* routines.c - the routines of the double of libcusolver.so.12, in long double, from the definitions of LAPACK. */
 #include "parts.h"
 
-#include <complex.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-typedef long double complex number;
-
-/* A column-major matrix without gaps. */
-typedef struct matrix {
-    int64_t rows, columns;
-    number *at;
-} matrix;
 
 /* ---- Memory ---- */
 
@@ -65,10 +56,6 @@ static bool move_matrix(matrix *m, uint64_t address, int64_t ld, unsigned type, 
         }
     }
     return memory != NULL;
-}
-
-static number *element(const matrix *m, int64_t i, int64_t j) {
-    return &m->at[j * m->rows + i];
 }
 
 /* No library gets NaN or infinity for a factorization. */
@@ -210,20 +197,61 @@ static void solve_lu(const matrix *a, const int64_t *pivots, matrix *x, unsigned
 
 /* ---- Calls ---- */
 
-static int compute(const cusolver_told *t, matrix *a, matrix *b, int64_t *pivots) {
+/* The matrices and the vector of a call. */
+typedef struct operands {
+    matrix a, b, c;
+    matrix vector; /* one column */
+    int64_t *pivots;
+} operands;
+
+static bool has_pivots(const cusolver_told *t) {
+    return t->routine == ROUTINE_GETRF || t->routine == ROUTINE_GETRS;
+}
+
+static bool is_factorization(const cusolver_told *t) {
+    return t->routine != ROUTINE_POTRS && t->routine != ROUTINE_GETRS && t->routine != ROUTINE_ORGQR;
+}
+
+static unsigned real_type(unsigned type) {
+    return type == BP__CUDA_C_32F ? BP__CUDA_R_32F : type == BP__CUDA_C_64F ? BP__CUDA_R_64F : type;
+}
+
+static void reverse(matrix *vector) {
+    for (int64_t i = 0; double_has(CUSOLVER_FAULT_VALUES) && i < vector->rows / 2; i++) {
+        const number kept = vector->at[i];
+        vector->at[i] = vector->at[vector->rows - 1 - i];
+        vector->at[vector->rows - 1 - i] = kept;
+    }
+}
+
+static int compute(const cusolver_told *t, operands *o) {
     const bool upper = (t->letter == BP__CUBLAS_FILL_MODE_UPPER) != double_has(CUSOLVER_FAULT_TRIANGLE);
     switch (t->routine) {
     case ROUTINE_POTRF:
-        return factor_cholesky(a, upper);
+        return factor_cholesky(&o->a, upper);
     case ROUTINE_POTRS:
-        solve_cholesky(a, b, upper);
+        solve_cholesky(&o->a, &o->b, upper);
         return 0;
     case ROUTINE_GETRF:
-        return factor_lu(a, pivots);
-    default:
-        solve_lu(a, pivots, b, t->letter);
+        return factor_lu(&o->a, o->pivots);
+    case ROUTINE_GETRS:
+        solve_lu(&o->a, o->pivots, &o->b, t->letter);
         return 0;
+    case ROUTINE_GEQRF:
+        double_factor_qr(&o->a, o->vector.at);
+        return 0;
+    case ROUTINE_ORGQR:
+        double_form_q(&o->a, o->vector.at, t->k - (double_has(CUSOLVER_FAULT_REFLECTOR) ? 1 : 0));
+        return 0;
+    case ROUTINE_SYEVD:
+        double_solve_eigen(&o->a, upper, o->vector.at);
+        break;
+    default:
+        double_solve_singular(&o->a, &o->b, o->vector.at, &o->c);
+        break;
     }
+    reverse(&o->vector);
+    return cusolver_double.fail_spectra;
 }
 
 static void fill_workspace(const cusolver_told *t) {
@@ -234,37 +262,62 @@ static void fill_workspace(const cusolver_told *t) {
     }
 }
 
-/* Calculates with copies of the matrices. */
-static void compute_with(const cusolver_told *t, matrix *a, matrix *b) {
-    const bool factors = t->routine == ROUTINE_POTRF || t->routine == ROUTINE_GETRF;
+/* Moves what a call reads, or what it writes. */
+static bool move_operands(const cusolver_told *t, operands *o, bool store) {
+    const bool is_spectrum = t->routine == ROUTINE_SYEVD || t->routine == ROUTINE_GESVD;
+    const bool is_svd = t->routine == ROUTINE_GESVD, with_vectors = is_svd && t->job != 'N';
+    const bool a = !store || (t->routine != ROUTINE_POTRS && t->routine != ROUTINE_GETRS && !is_svd);
+    const bool b = is_svd ? store && with_vectors : o->b.columns > 0;
+    const bool vector = o->vector.rows > 0 && (store ? t->routine != ROUTINE_ORGQR : t->routine == ROUTINE_ORGQR);
+    return (!a || move_matrix(&o->a, t->a, t->lda, t->type, store)) &&
+           (!b || move_matrix(&o->b, t->b, t->ldb, t->type, store)) &&
+           (!is_svd || !b || move_matrix(&o->c, t->c, t->ldc, t->type, store)) &&
+           (!vector ||
+            move_matrix(&o->vector, t->vector, o->vector.rows, is_spectrum ? real_type(t->type) : t->type, store));
+}
+
+static void compute_with(const cusolver_told *t, operands *o) {
     const int64_t count = t->m < t->n ? t->m : t->n;
-    int64_t *pivots = t->pivots ? (int64_t *)(void *)bytes_at(t->pivots, (size_t)count * sizeof *pivots) : NULL;
     uint8_t *info = bytes_at(t->info, sizeof(int));
-    if (!info || (t->pivots && !pivots) || !move_matrix(a, t->a, t->lda, t->type, false) ||
-        (b->columns > 0 && !move_matrix(b, t->b, t->ldb, t->type, false))) {
+    if (has_pivots(t)) {
+        o->pivots = (int64_t *)(void *)bytes_at(t->vector, (size_t)count * sizeof(int64_t));
+    }
+    if (!info || (has_pivots(t) && !o->pivots) || !move_operands(t, o, false)) {
         return;
     }
-    if (factors) {
-        check_finite(a);
+    if (is_factorization(t)) {
+        check_finite(&o->a);
     }
-    const int result = compute(t, a, b, pivots), found = double_has(CUSOLVER_FAULT_INFO) ? 0 : result;
+    const int result = compute(t, o), found = double_has(CUSOLVER_FAULT_INFO) ? 0 : result;
     memcpy(info, &found, sizeof found);
-    if (factors) {
-        move_matrix(a, t->a, t->lda, t->type, true);
-    } else {
-        move_matrix(b, t->b, t->ldb, t->type, true);
-    }
+    move_operands(t, o, true);
+}
+
+static matrix new_matrix(int64_t rows, int64_t columns) {
+    return (matrix){rows, columns, calloc((size_t)(rows * columns + 1), sizeof(number))};
 }
 
 void double_compute(const cusolver_told *t) {
-    matrix a = {t->m, t->n, calloc((size_t)(t->m * t->n + 1), sizeof(number))};
-    matrix b = {t->n, t->k, calloc((size_t)(t->n * t->k + 1), sizeof(number))};
+    const bool is_svd = t->routine == ROUTINE_GESVD;
+    const int64_t count = t->m < t->n ? t->m : t->n;
+    operands o = {.a = new_matrix(t->m, t->n),
+                  .b = is_svd ? new_matrix(t->m, t->job == 'A' ? t->m : t->n) : new_matrix(t->n, t->k),
+                  .c = new_matrix(is_svd ? t->n : 0, t->n),
+                  .vector = new_matrix(has_pivots(t) || t->vector == 0 ? 0
+                                       : t->routine == ROUTINE_ORGQR   ? t->k
+                                                                       : count,
+                                       1)};
+    if (t->routine == ROUTINE_ORGQR) {
+        o.b.columns = 0;
+    }
     fill_workspace(t);
-    if (a.at && b.at) {
-        compute_with(t, &a, &b);
+    if (o.a.at && o.b.at && o.c.at && o.vector.at) {
+        compute_with(t, &o);
     } else {
         double_violate("no memory for a matrix");
     }
-    free(a.at);
-    free(b.at);
+    free(o.a.at);
+    free(o.b.at);
+    free(o.c.at);
+    free(o.vector.at);
 }
