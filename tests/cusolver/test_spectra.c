@@ -101,6 +101,19 @@ static void cholesky_inverses(void **state) {
 
 /* ---- Failing items ---- */
 
+/* A singular matrix has LU factors. */
+static void factors_of_singular_matrices(void **state) {
+    (void)state;
+    linalg_case c = new_case(BP_OP_LU, BP_F64);
+    test_array *a = add_input(&c, 3, I64(2, 3, 3), TEST_COMPACT);
+    for (int i = 0; i < 9; i++) {
+        test_array_set(a, i, i % 3 + 1);
+    }
+    put_case(&c, TEST_COMPACT, 0);
+    check_case(&c, "a singular matrix");
+    free_case(&c);
+}
+
 /* A zero on the diagonal of a factor, also one whose imaginary part is not zero. */
 static void zeros_of_a_factor(void **state) {
     (void)state;
@@ -220,6 +233,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(svd, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(values_are_sorted, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(cholesky_inverses, begin_cusolver, end_cusolver),
+        cmocka_unit_test_setup_teardown(factors_of_singular_matrices, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(zeros_of_a_factor, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(items_that_are_not_finite, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(values_that_do_not_converge, begin_cusolver, end_cusolver),

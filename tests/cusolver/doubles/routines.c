@@ -58,11 +58,21 @@ static bool move_matrix(matrix *m, uint64_t address, int64_t ld, unsigned type, 
     return memory != NULL;
 }
 
-/* No library gets NaN or infinity for a factorization. */
+/* No library gets NaN or infinity, but in right sides and factors of solutions. */
 static void check_finite(const matrix *m) {
     for (int64_t i = 0; i < m->rows * m->columns; i++) {
         if (!isfinite(creall(m->at[i])) || !isfinite(cimagl(m->at[i]))) {
-            double_violate("a factorization gets a matrix that is not finite");
+            double_violate("a routine gets a matrix that is not finite");
+            return;
+        }
+    }
+}
+
+/* LAPACK does not guarantee that imaginary parts of the diagonal of a Hermitian matrix are ignored. */
+static void check_diagonal(const matrix *m) {
+    for (int64_t i = 0; i < m->rows; i++) {
+        if (cimagl(*element(m, i, i)) != 0) {
+            double_violate("the diagonal of a Hermitian matrix is not real");
             return;
         }
     }
@@ -208,8 +218,8 @@ static bool has_pivots(const cusolver_told *t) {
     return t->routine == ROUTINE_GETRF || t->routine == ROUTINE_GETRS;
 }
 
-static bool is_factorization(const cusolver_told *t) {
-    return t->routine != ROUTINE_POTRS && t->routine != ROUTINE_GETRS && t->routine != ROUTINE_ORGQR;
+static bool is_solution(const cusolver_told *t) {
+    return t->routine == ROUTINE_POTRS || t->routine == ROUTINE_GETRS;
 }
 
 static unsigned real_type(unsigned type) {
@@ -285,8 +295,11 @@ static void compute_with(const cusolver_told *t, operands *o) {
     if (!info || (has_pivots(t) && !o->pivots) || !move_operands(t, o, false)) {
         return;
     }
-    if (is_factorization(t)) {
+    if (!is_solution(t)) {
         check_finite(&o->a);
+    }
+    if (t->routine == ROUTINE_POTRF || t->routine == ROUTINE_SYEVD) {
+        check_diagonal(&o->a);
     }
     const int result = compute(t, o), found = double_has(CUSOLVER_FAULT_INFO) ? 0 : result;
     memcpy(info, &found, sizeof found);
