@@ -80,6 +80,36 @@ static void a_wait_tells_failures(void **state) {
     }
 }
 
+/* Of several failing items the first one is told, whatever its reason. */
+static void the_first_failing_item(void **state) {
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        linalg_case c;
+        make_failing(&c, BP_OP_CHOLESKY, BP_F32);
+        set_element(&c.in[0], 4, 1, 1, -1);
+        set_element(&c.in[0], i == 0 ? 3 : 1, 0, 0, (double)NAN);
+        put_case(&c, TEST_COMPACT, 2);
+        assert_fails(run_case(&c), i == 0 ? BP_E_NOT_POSITIVE_DEFINITE : BP_E_NON_FINITE,
+                     i == 0 ? "(Batch element 2)" : "(Batch element 1)");
+        free_case(&c);
+    }
+}
+
+/* Runs that were examined leave no pinned memory in use. */
+static void reports_are_used_again(void **state) {
+    (void)state;
+    linalg_case c = new_case(BP_OP_CHOLESKY, BP_F32);
+    make_definite(add_input(&c, 2, I64(2, 2), TEST_COMPACT));
+    put_case(&c, TEST_COMPACT, 2);
+    assert_ok(run_case(&c));
+    const int pinned = the_double()->pinned;
+    for (int i = 0; i < 300; i++) {
+        assert_ok(run_case(&c));
+    }
+    assert_int_equal(the_double()->pinned, pinned);
+    free_case(&c);
+}
+
 /* A single matrix is no element of a batch, and an event of the run has the failure. */
 static void failures_of_one_matrix(void **state) {
     (void)state;
@@ -262,6 +292,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(info_of_failing_items, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(a_wait_tells_failures, begin_cusolver, end_cusolver),
+        cmocka_unit_test_setup_teardown(the_first_failing_item, begin_cusolver, end_cusolver),
+        cmocka_unit_test_setup_teardown(reports_are_used_again, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(failures_of_one_matrix, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(items_that_are_not_finite, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(parts_that_are_not_finite, begin_cusolver, end_cusolver),
