@@ -71,7 +71,8 @@ static void values_are_sorted(void **state) {
     linalg_case c = new_case(BP_OP_SVD, BP_F64);
     test_array *a = add_input(&c, 2, I64(5, 4), TEST_COMPACT);
     for (int i = 0; i < 20; i++) {
-        test_array_set(a, i, (i / 4 + 1) * (i % 4 - 1.5)); /* of rank 1 */
+        const int row = i / 4, column = i % 4;
+        test_array_set(a, i, (row + 1) * (column - 1.5)); /* of rank 1 */
     }
     put_case(&c, TEST_COMPACT, 0);
     check_case(&c, "a low rank");

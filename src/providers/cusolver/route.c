@@ -141,15 +141,16 @@ static bp__cusolver_step *add_kernel(bp__cusolver_builder *b, int kernel, int op
 
 bp__cusolver_step *bp__cusolver_add_load(bp__cusolver_builder *b, int operand, bool transposed, int buffer,
                                          bp__cusolver_region region) {
-    const bp_linalg_operand *x = operand >= 0 ? &b->problem->of.linalg.operand[operand] : NULL;
+    const bool given = operand >= 0;
+    const bp_linalg_operand *x = &b->problem->of.linalg.operand[given ? operand : 0];
     const bp__cusolver_buffer *to = &b->route->buffers[buffer];
-    const int64_t rows = !x ? to->rows : transposed ? x->columns : x->rows;
-    const int64_t columns = !x ? to->columns : transposed ? x->rows : x->columns;
+    const int64_t rows = !given ? to->rows : transposed ? x->columns : x->rows;
+    const int64_t columns = !given ? to->columns : transposed ? x->rows : x->columns;
     const uint32_t dtype = b->problem->dtype;
     const side dst = side_of_buffer(b, buffer, bytes_of(dtype)), src = side_of_operand(b, operand, transposed);
     bp__cusolver_step *step = add_kernel(b, BP__CUSOLVER_LOAD + type_number(dtype), operand, buffer);
     set_dims(b, &step->walk, rows, columns, &dst, &src);
-    set_region(&step->walk, operand >= 0 ? region : BP__CUSOLVER_NOTHING);
+    set_region(&step->walk, given ? region : BP__CUSOLVER_NOTHING);
     step->walk.diagonal_im = UINT64_MAX;
     return step;
 }

@@ -37,6 +37,14 @@ void double_compute(const cusolver_told *told);
 
 typedef long double complex number;
 
+static inline number complex_of(long double re, long double im) { /* clang 14 has no CMPLXL */
+    const union {
+        long double parts[2];
+        number whole;
+    } made = {{re, im}};
+    return made.whole;
+}
+
 /* A column-major matrix without gaps. */
 typedef struct matrix {
     int64_t rows, columns;

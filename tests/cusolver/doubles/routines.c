@@ -19,7 +19,7 @@ static number read_element(unsigned type, const uint8_t *from) {
     double wide[2] = {0, 0};
     float narrow[2] = {0, 0};
     memcpy(single ? (void *)narrow : wide, from, double_item(type));
-    return single ? CMPLXL(narrow[0], narrow[1]) : CMPLXL(wide[0], wide[1]);
+    return single ? complex_of(narrow[0], narrow[1]) : complex_of(wide[0], wide[1]);
 }
 
 static void write_element(unsigned type, uint8_t *to, number value) {

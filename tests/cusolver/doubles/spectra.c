@@ -25,7 +25,7 @@ static number make_reflector(matrix *a, int64_t j) {
         *element(a, i, j) /= alpha - beta;
     }
     *element(a, j, j) = beta;
-    return CMPLXL((beta - creall(alpha)) / beta, -cimagl(alpha) / beta);
+    return complex_of((beta - creall(alpha)) / beta, -cimagl(alpha) / beta);
 }
 
 /* Multiplies columns from `first` on by I - factor v v^H, where v is in column j of `from`. */
