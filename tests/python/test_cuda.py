@@ -217,7 +217,7 @@ assert np.allclose((u.cpu().numpy() * s.cpu().numpy()[:, None]) @ vh.cpu().numpy
 assert close(w, np.linalg.eigvalsh(definite)) and np.allclose(definite @ v.cpu().numpy(), v.cpu().numpy() * w.cpu().numpy()[:, None])
 assert close(torch.linalg.eigvalsh(z), np.linalg.eigvalsh(definite))
 p, l, u = (part.cpu().numpy() for part in torch.linalg.lu(x))
-assert np.allclose(p @ l @ u, a)
+assert np.allclose(p @ l @ u, a) and close(torch.linalg.det(x), np.linalg.det(a))
 
 definite[1, 2, 2] = -1
 z = torch.from_dlpack(definite).to("cuda:0")

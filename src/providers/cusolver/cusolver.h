@@ -24,7 +24,8 @@ enum {
     BP__CUSOLVER_REPORT,
     BP__CUSOLVER_PERMUTE, /* for elements whose parts have 4 bytes, then 8 bytes */
     BP__CUSOLVER_FIND_ZERO = BP__CUSOLVER_PERMUTE + 2,
-    BP__CUSOLVER_KERNELS = BP__CUSOLVER_FIND_ZERO + 4
+    BP__CUSOLVER_DET = BP__CUSOLVER_FIND_ZERO + 4,
+    BP__CUSOLVER_KERNELS = BP__CUSOLVER_DET + 4
 };
 
 /* The parameter of a kernel: a walk through the elements of all items; kernels.c says what else some kernels have
@@ -142,6 +143,8 @@ void bp__cusolver_add_pivots_out(bp__cusolver_builder *b, int operand, int buffe
  * infos to the first zero on the diagonal of a buffer. */
 void bp__cusolver_add_permutation(bp__cusolver_builder *b, int operand, int pivots);
 void bp__cusolver_add_find_zero(bp__cusolver_builder *b, int buffer);
+/* Adds a kernel that writes determinants from LU factors. */
+void bp__cusolver_add_det(bp__cusolver_builder *b, int operand, int lu, int pivots);
 /* Adds a kernel that tells which items have failed: those whose input is not finite, and with `counts` also those for
  * which a routine has set info. `operand` has the infos; -1: there is none. */
 void bp__cusolver_add_report(bp__cusolver_builder *b, int operand, bool counts);

@@ -4,8 +4,8 @@
  * PTX is compiled by the driver, so that no compiler of the toolkit is needed. A thread works on one element. Its
  * number is divided into the row, the column and the item, and the item into indices of the batch, the innermost one
  * first, until nothing is left. Values are integers of 64 bits, whose lower half has the numbers of single precision:
- * nothing is computed with them, and an exponent of ones means NaN or infinity. Version and target are the oldest ones
- * that we need. */
+ * most kernels compute nothing with them, and an exponent of ones means NaN or infinity. Version and target are the
+ * oldest ones that we need. */
 #include "providers/cusolver/cusolver.h"
 
 #include "providers/cuda/ptx.h"
@@ -222,13 +222,106 @@ static const char copies[] =
 #define MAGNITUDE_32 "2147483647"
 #define MAGNITUDE_64 "9223372036854775807"
 
+/* ---- Determinants ---- */
+
+/* Multiplies a number by the power of two that makes its larger part about 1, and counts it in %power. Numbers below
+ * the normal ones are multiplied by 2^64 only. */
+#define MODERATE(re, im)                                                                                               \
+    "and.b64 %bits, " re ", 9223372036854775807;\n"                                                                    \
+    "and.b64 %value, " im ", 9223372036854775807;\n"                                                                   \
+    "setp.ge.u64 %other, %value, %bits;\n"                                                                             \
+    "@%other mov.u64 %bits, %value;\n"                                                                                 \
+    "shr.u64 %bits, %bits, 52;\n"                                                                                      \
+    "setp.ge.u64 %other, %bits, 2046;\n"                                                                               \
+    "@%other mov.u64 %bits, 2045;\n"                                                                                   \
+    "setp.eq.u64 %other, %bits, 0;\n"                                                                                  \
+    "@%other mov.u64 %bits, 959;\n"                                                                                    \
+    "add.u64 %power, %power, %bits;\n"                                                                                 \
+    "sub.u64 %power, %power, 1023;\n"                                                                                  \
+    "mov.u64 %value, 2046;\n"                                                                                          \
+    "sub.u64 %value, %value, %bits;\n"                                                                                 \
+    "shl.b64 %value, %value, 52;\n"                                                                                    \
+    "mul.f64 " re ", " re ", %value;\n"                                                                                \
+    "mul.f64 " im ", " im ", %value;\n"
+/* Multiplies the product by 2^`exponent`, whose bits are given, until `test` is true for %power. */
+#define UNSCALE(label, test, bits, count, exponent, end)                                                               \
+    label ":\n" test "@%done bra " end ";\n"                                                                           \
+          "mov.u64 %value, " bits ";\n"                                                                                \
+          "mul.f64 %pr, %pr, %value;\n"                                                                                \
+          "mul.f64 %pi, %pi, %value;\n" count ".u64 %power, %power, " exponent ";\n"                                   \
+          "bra " label ";\n"
+
+/* The product of a diagonal, whose sign each exchange of rows changes. The product is in double precision, with an
+ * exponent of its own, so that no part of it overflows. The parameter has the distance of the elements as `conjugate`,
+ * their number as `diagonal_im`, and the address of the pivots as `first`. */
+#define DETERMINANT(name, read, read_im, write, write_im)                                                              \
+    BEGIN(name)                                                                                                        \
+    ".reg .b64 %pr, %pi, %ar, %ai, %tr, %ti, %power;\n"                                                                \
+    ".reg .b32 %narrow;\n"                                                                                             \
+    "mov.u64 %pr, 4607182418800017408;\n"                                                                              \
+    "mov.u64 %pi, 0;\n"                                                                                                \
+    "mov.u64 %power, 0;\n"                                                                                             \
+    "mov.u64 %position, 0;\n"                                                                                          \
+    "ld.param.u64 %mask, [all+72];\n"                                                                                  \
+    "ld.param.u64 %stride, [all+64];\n"                                                                                \
+    "ld.param.u64 %column, [all+40];\n"                                                                                \
+    "mul.lo.u64 %index, %item, %mask;\n"                                                                               \
+    "mad.lo.u64 %column, %index, 8, %column;\n"                                                                        \
+    "NEXT:\n"                                                                                                          \
+    "setp.ge.u64 %done, %position, %mask;\n"                                                                           \
+    "@%done bra LARGE;\n"                                                                                              \
+    "mad.lo.u64 %index, %position, %stride, %from;\n" read read_im "mad.lo.u64 %index, %position, 8, %column;\n"       \
+    "ld.u64 %value, [%index];\n"                                                                                       \
+    "add.u64 %position, %position, 1;\n"                                                                               \
+    "setp.eq.u64 %kept, %value, %position;\n"                                                                          \
+    "mov.u64 %bits, 9223372036854775808;\n"                                                                            \
+    "@%kept mov.u64 %bits, 0;\n"                                                                                       \
+    "xor.b64 %ar, %ar, %bits;\n"                                                                                       \
+    "xor.b64 %ai, %ai, %bits;\n" MODERATE(                                                                             \
+        "%ar", "%ai") "mul.f64 %tr, %pr, %ar;\n"                                                                       \
+                      "mul.f64 %ti, %pi, %ai;\n"                                                                       \
+                      "sub.f64 %tr, %tr, %ti;\n"                                                                       \
+                      "mul.f64 %ti, %pr, %ai;\n"                                                                       \
+                      "mul.f64 %pi, %pi, %ar;\n"                                                                       \
+                      "add.f64 %pi, %pi, %ti;\n"                                                                       \
+                      "mov.u64 %pr, %tr;\n" MODERATE("%pr", "%pi") "bra NEXT;\n" UNSCALE(                              \
+                          "LARGE", "setp.le.s64 %done, %power, 1000;\n", "9110782046170513408", "sub", "1000",         \
+                          "SMALL") UNSCALE("SMALL", "setp.ge.s64 %done, %power, -1000;\n", "103582791429521408",       \
+                                           "add", "1000", "NEAR") "NEAR:\n"                                            \
+                                                                  "add.u64 %value, %power, 1023;\n"                    \
+                                                                  "shl.b64 %value, %value, 52;\n"                      \
+                                                                  "mul.f64 %pr, %pr, %value;\n"                        \
+                                                                  "mul.f64 %pi, %pi, %value;\n"                        \
+                                                                  "ld.u32 %bits, [%flag];\n"                           \
+                                                                  "setp.eq.u64 %wrong, %bits, 1;\n"                    \
+                                                                  "@%wrong mov.u64 %pr, " NAN_64 ";\n"                 \
+                                                                  "@%wrong mov.u64 %pi, " NAN_64                       \
+                                                                  ";\n" write write_im END
+
+#define GET_F32(to)                                                                                                    \
+    "ld.f32 %narrow, [%index];\n"                                                                                      \
+    "cvt.f64.f32 " to ", %narrow;\n"
+#define GET_F64(to) "ld.f64 " to ", [%index];\n"
+#define PUT_F32(from)                                                                                                  \
+    "cvt.rn.f32.f64 %narrow, " from ";\n"                                                                              \
+    "st.f32 [%to], %narrow;\n"
+#define PUT_F64(from) "st.f64 [%to], " from ";\n"
+#define NO_IM "mov.u64 %ai, 0;\n"
+#define AFTER(name, bytes) "add.u64 " name ", " name ", " bytes ";\n"
+
 static const char others[] =
     ".version 7.4\n"
     ".target sm_50\n"
     ".address_size 64\n" PIVOTS_IN PIVOTS_OUT REPORT PERMUTE("permute_32", "32") PERMUTE("permute_64", "64")
         FIND_ZERO("zero_f32", "32", MAGNITUDE_32, "") FIND_ZERO("zero_f64", "64", MAGNITUDE_64, "")
             FIND_ZERO("zero_c64", "32", MAGNITUDE_32, OR_IM("32", "4"))
-                FIND_ZERO("zero_c128", "64", MAGNITUDE_64, OR_IM("64", "8"));
+                FIND_ZERO("zero_c128", "64", MAGNITUDE_64, OR_IM("64", "8"))
+                    DETERMINANT("det_f32", GET_F32("%ar"), NO_IM, PUT_F32("%pr"), "")
+                        DETERMINANT("det_f64", GET_F64("%ar"), NO_IM, PUT_F64("%pr"), "")
+                            DETERMINANT("det_c64", GET_F32("%ar"), AFTER("%index", "4") GET_F32("%ai"), PUT_F32("%pr"),
+                                        AFTER("%to", "4") PUT_F32("%pi"))
+                                DETERMINANT("det_c128", GET_F64("%ar"), AFTER("%index", "8") GET_F64("%ai"),
+                                            PUT_F64("%pr"), AFTER("%to", "8") PUT_F64("%pi"));
 
 /* ---- Loading and launching ---- */
 
@@ -250,6 +343,10 @@ static const char *const names[BP__CUSOLVER_KERNELS] = {
     "zero_f64",
     "zero_c64",
     "zero_c128",
+    [BP__CUSOLVER_DET] = "det_f32",
+    "det_f64",
+    "det_c64",
+    "det_c128",
 };
 
 CUresult bp__cusolver_kernels_load(bp__cusolver_kernels *kernels) {

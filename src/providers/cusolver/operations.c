@@ -102,6 +102,13 @@ static void route_lu(bp__cusolver_builder *b) {
     bp__cusolver_add_report(b, -1, false);
 }
 
+static void route_det(bp__cusolver_builder *b) {
+    int lu, pivots;
+    add_factors(b, &lu, &pivots);
+    bp__cusolver_add_det(b, 1, lu, pivots);
+    bp__cusolver_add_report(b, -1, false);
+}
+
 static void route_inv(bp__cusolver_builder *b) {
     int lu, pivots;
     add_factors(b, &lu, &pivots);
@@ -215,6 +222,7 @@ static const operation operations[] = {
     [BP_OP_CHOLESKY_SOLVE] = {"potrs", route_cholesky_solve, work_of_two},
     [BP_OP_CHOLESKY_INVERSE] = {"potrs", route_cholesky_inverse, work_cholesky_inverse},
     [BP_OP_LU] = {"getrf", route_lu, work_lu},
+    [BP_OP_DET] = {"getrf", route_det, work_lu},
     [BP_OP_QR] = {"geqrf, orgqr", bp__cusolver_route_qr, bp__cusolver_work_qr},
     [BP_OP_EIGH] = {"syevd", bp__cusolver_route_eigh, bp__cusolver_work_eigh},
     [BP_OP_SVD] = {"gesvd", bp__cusolver_route_svd, bp__cusolver_work_svd},
@@ -244,9 +252,10 @@ static int inputs_of(uint32_t op) {
                                                                                              : 1;
 }
 
-/* Returns whether an output is a basis of the whole space: the identity, if there is nothing to span. */
-static bool is_basis(uint32_t op, int operand) {
-    return (operand == 1 && (op == BP_OP_LU || op == BP_OP_QR || op == BP_OP_SVD)) || (operand == 3 && op == BP_OP_SVD);
+/* Returns whether an output is the identity if the matrix is empty: a basis of the whole space, or a determinant. */
+static bool is_identity(uint32_t op, int operand) {
+    return (operand == 1 && (op == BP_OP_LU || op == BP_OP_QR || op == BP_OP_SVD || op == BP_OP_DET)) ||
+           (operand == 3 && op == BP_OP_SVD);
 }
 
 /* Nothing is computed for empty matrices, but outputs may have elements. */
@@ -258,7 +267,7 @@ static void route_empty(bp__cusolver_builder *b) {
             bp__cusolver_add_report(b, i, false);
         } else if (x->dtype && x->dtype != BP_I32) {
             bp__cusolver_step *step = bp__cusolver_add_store(b, i, false, -1, BP__CUSOLVER_NOTHING);
-            if (is_basis(b->problem->op, i)) {
+            if (is_identity(b->problem->op, i)) {
                 bp__cusolver_set_unit_diagonal(b, step);
             }
         }

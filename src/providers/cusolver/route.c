@@ -201,6 +201,16 @@ void bp__cusolver_add_find_zero(bp__cusolver_builder *b, int buffer) {
     step->walk.diagonal_im = (uint64_t)b->route->buffers[buffer].rows;
 }
 
+void bp__cusolver_add_det(bp__cusolver_builder *b, int operand, int lu, int pivots) {
+    const uint32_t dtype = b->problem->dtype;
+    const side dst = side_of_operand(b, operand, false), src = side_of_buffer(b, lu, 0);
+    bp__cusolver_step *step = add_kernel(b, BP__CUSOLVER_DET + type_number(dtype), operand, lu);
+    set_dims(b, &step->walk, 1, 1, &dst, &src);
+    step->buffers[2] = (uint8_t)pivots;
+    step->walk.conjugate = (uint64_t)((b->route->buffers[lu].rows + 1) * bytes_of(dtype));
+    step->walk.diagonal_im = (uint64_t)b->route->buffers[lu].rows;
+}
+
 void bp__cusolver_add_report(bp__cusolver_builder *b, int operand, bool counts) {
     const bp_linalg_problem *l = &b->problem->of.linalg;
     const bool is_given = operand >= 0 && l->operand[operand].dtype;

@@ -90,11 +90,12 @@ static uint64_t operand_of(const run_of *run, int operand) {
 
 static bp_status run_kernel(const bp__cusolver_prepared *plan, const run_of *run, const bp__cusolver_step *step) {
     const bool in = step->number < BP__CUSOLVER_STORE || step->number == BP__CUSOLVER_PIVOTS_IN;
-    const bool finds = step->number >= BP__CUSOLVER_FIND_ZERO; /* infos */
+    const bool finds = step->number >= BP__CUSOLVER_FIND_ZERO && step->number < BP__CUSOLVER_DET; /* infos */
     const uint64_t buffer = buffer_of(plan, run, step->buffer), operand = operand_of(run, step->operand);
     bp__cusolver_walk walk = step->walk;
     walk.dst = in ? buffer : finds ? run->workspace + plan->info_at : operand;
     walk.src = in ? operand : buffer;
+    walk.first = step->number >= BP__CUSOLVER_DET ? (int64_t)buffer_of(plan, run, step->buffers[2]) : walk.first;
     walk.flags = run->workspace + plan->flags_at;
     walk.report = run->report ? run->workspace + plan->report_at : 0;
     return fail_driver(plan, bp__cusolver_launch(&plan->on->kernels, step->number, &walk, run->stream),

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { REGISTERS_MOST = 32, LINES_MOST = 256, FUNCTIONS_MOST = 16, WORDS_MOST = 16, WORD_BYTES = 32 };
+enum { REGISTERS_MOST = 40, LINES_MOST = 256, FUNCTIONS_MOST = 16, WORDS_MOST = 16, WORD_BYTES = 32 };
 
 typedef struct line {
     char words[WORDS_MOST][WORD_BYTES];
@@ -227,12 +227,30 @@ static uint64_t multiplied_f32(uint64_t a, uint64_t b) {
     return product;
 }
 
-static uint64_t multiplied_f64(uint64_t a, uint64_t b) {
+/* Returns the result of an operation in double precision, whose name begins with its first letter. */
+static uint64_t computed_f64(char operation, uint64_t a, uint64_t b) {
     double x, y;
     memcpy(&x, &a, sizeof x);
     memcpy(&y, &b, sizeof y);
-    x *= y;
+    x = operation == 'm' ? x * y : operation == 'a' ? x + y : x - y;
     memcpy(&a, &x, sizeof x);
+    return a;
+}
+
+static uint64_t widened(uint64_t a) {
+    float x;
+    memcpy(&x, &a, sizeof x);
+    const double wide = (double)x;
+    memcpy(&a, &wide, sizeof wide);
+    return a;
+}
+
+static uint64_t narrowed(uint64_t a) {
+    double x;
+    memcpy(&x, &a, sizeof x);
+    const float narrow = (float)x;
+    a = 0;
+    memcpy(&a, &narrow, sizeof narrow);
     return a;
 }
 
@@ -255,8 +273,12 @@ static bool is_one_of(const char *name, const char *one, const char *other) {
 static bool calculate(const char *name, uint64_t a, uint64_t b, uint64_t c, uint64_t *to) {
     if (strcmp(name, "mul.f32") == 0) {
         *to = multiplied_f32(a, b);
-    } else if (strcmp(name, "mul.f64") == 0) {
-        *to = multiplied_f64(a, b);
+    } else if (is_one_of(name, "mul.f64", "add.f64") || strcmp(name, "sub.f64") == 0) {
+        *to = computed_f64(*name, a, b);
+    } else if (strcmp(name, "cvt.f64.f32") == 0) {
+        *to = widened(a);
+    } else if (strcmp(name, "cvt.rn.f32.f64") == 0) {
+        *to = narrowed(a);
     } else if (is_one_of(name, "mul.wide.u32", "mul.lo.u64")) {
         *to = a * b;
     } else if (strcmp(name, "add.u64") == 0) {
@@ -291,6 +313,10 @@ static bool decide(const char *name, uint64_t a, uint64_t b, uint64_t *to) {
         *to = a ^ b;
     } else if (strcmp(name, "or.b64") == 0) {
         *to = a | b;
+    } else if (strcmp(name, "shl.b64") == 0) {
+        *to = b < 64 ? a << b : 0;
+    } else if (strcmp(name, "shr.u64") == 0) {
+        *to = b < 64 ? a >> b : 0;
     } else {
         return false;
     }
