@@ -97,6 +97,84 @@ static void products_of_single_precision(void **state) {
     }
 }
 
+/* ---- Signs and logarithms ---- */
+
+/* Compares signs and logarithms with the host's. */
+static void check_logarithms(linalg_case *c) {
+    test_array sign, logarithm;
+    put_case(c, TEST_COMPACT, 0);
+    if (run_case(c) != BP_OK) {
+        fail_msg("%s", bp_last_error());
+    }
+    test_array_copy(&sign, &c->out[0]);
+    test_array_copy(&logarithm, &c->out[1]);
+    assert_ok(bp_slogdet(&c->in[0].view.tensor, &sign.view.tensor, &logarithm.view.tensor));
+    expect_equal(c, &sign, 1);
+    for (int64_t i = 0; i < test_array_count(&logarithm); i++) {
+        const double x = test_array_get(&c->out[1], i), y = test_array_get(&logarithm, i);
+        if (!(x == y || (isfinite(y) && fabs(x - y) <= 50 * eps_of(c->dtype) * (1 + fabs(y))))) {
+            fail_msg("%s: the logarithm %.17g in place of %.17g", bp_dtype_name(c->dtype), x, y);
+        }
+    }
+    test_array_free(&sign);
+    test_array_free(&logarithm);
+    free_case(c);
+}
+
+static void logarithms_of_random_matrices(void **state) {
+    (void)state;
+    for (int i = 0; i < 64; i++) {
+        const int64_t n = 1 + i / 4 % 8;
+        linalg_case c = new_case(BP_OP_SLOGDET, types[i % 4]);
+        make_dominant(add_input(&c, 4, I64(2, 3, n, n), (test_layout)(i % TEST_ALL_LAYOUTS)));
+        check_logarithms(&c);
+    }
+}
+
+/* Powers of two, numbers next to 1 and to the middle of two powers, large and small ones, and 0. */
+static void logarithms_of_numbers(void **state) {
+    static const double numbers[] = {
+        1, 2,     0.5,     -4,     1 + 1e-10, 1 - 1e-10, 1.41421356, 1.41421357,        0.70710678,
+        3, 1e300, -1e-300, 5e-324, 1.7e308,   0,         0.99999,    2.7182818284590451};
+    (void)state;
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        for (int complex = 0; complex < 2; complex++) {
+            linalg_case c = new_case(BP_OP_SLOGDET, complex ? BP_C128 : BP_F64);
+            test_array *a = add_input(&c, 2, I64(1, 1), TEST_COMPACT);
+            test_array_set_complex(a, 0, (bp_scalar){complex ? 0.25 * numbers[i] : numbers[i], numbers[i] / 2});
+            check_logarithms(&c);
+        }
+    }
+    linalg_case c = new_case(BP_OP_SLOGDET, BP_F64);
+    test_array *a = add_input(&c, 2, I64(6, 6), TEST_COMPACT);
+    set_diagonal(a, (const double[]){1e300, 1e300, 1e300, -1e300, 1e300, 1e300}, 1, 0);
+    check_logarithms(&c);
+}
+
+/* Items that are not finite, and empty matrices. */
+static void special_logarithms(void **state) {
+    (void)state;
+    linalg_case c = new_case(BP_OP_SLOGDET, BP_F32);
+    test_array *a = add_input(&c, 3, I64(3, 2, 2), TEST_COMPACT);
+    test_array_set(a, 5, -(double)INFINITY);
+    put_case(&c, TEST_COMPACT, 0);
+    assert_fails(run_case(&c), BP_E_NON_FINITE, "linalg.slogdet: (Batch element 1)");
+    for (int o = 0; o < 2; o++) {
+        get(&c.device_out[o]);
+        for (int i = 0; i < 3; i++) {
+            const bool is_nan = isnan(test_array_get(&c.out[o], i));
+            assert_int_equal(is_nan, i == 1);
+        }
+    }
+    free_case(&c);
+    c = new_case(BP_OP_SLOGDET, BP_C64);
+    add_input(&c, 3, I64(2, 0, 0), TEST_COMPACT);
+    put_case(&c, TEST_COMPACT, 0);
+    assert_ok(run_case(&c));
+    assert_true(test_array_get(&c.out[0], 1) == 1 && test_array_get(&c.out[1], 1) == 0);
+    free_case(&c);
+}
+
 /* A singular matrix has the determinant 0, an empty one 1; NaN is a failure. */
 static void special_matrices(void **state) {
     (void)state;
@@ -131,6 +209,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(random_matrices, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(products_that_overflow_on_the_way, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(products_of_single_precision, begin_cusolver, end_cusolver),
+        cmocka_unit_test_setup_teardown(logarithms_of_random_matrices, begin_cusolver, end_cusolver),
+        cmocka_unit_test_setup_teardown(logarithms_of_numbers, begin_cusolver, end_cusolver),
+        cmocka_unit_test_setup_teardown(special_logarithms, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(special_matrices, begin_cusolver, end_cusolver),
     };
     return cmocka_run_group_tests_name("det", tests, start_cusolver, stop_cusolver);

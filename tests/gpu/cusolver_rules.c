@@ -40,6 +40,7 @@ static outcome values_are_right(void) {
     NEEDS(check(BP_OP_LU, BP_MODE_DEFAULT, false, 7));
     NEEDS(check(BP_OP_INV, BP_MODE_DEFAULT, false, 3));
     NEEDS(check(BP_OP_DET, BP_MODE_DEFAULT, false, 1));
+    NEEDS(check(BP_OP_SLOGDET, BP_MODE_DEFAULT, false, 3));
     return check(BP_OP_SOLVE, BP_MODE_DEFAULT, false, 3);
 }
 

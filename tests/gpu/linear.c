@@ -85,7 +85,8 @@ static void fill(linear_operand *x, bp_dtype dtype, bool square, bool exchanged)
 }
 
 static bool exchanges(bp_op op) {
-    return op == BP_OP_LU_FACTOR || op == BP_OP_LU || op == BP_OP_INV || op == BP_OP_SOLVE || op == BP_OP_DET;
+    return op == BP_OP_LU_FACTOR || op == BP_OP_LU || op == BP_OP_INV || op == BP_OP_SOLVE || op == BP_OP_DET ||
+           op == BP_OP_SLOGDET;
 }
 
 static bool has_sides(bp_op op) {

@@ -218,6 +218,7 @@ assert close(w, np.linalg.eigvalsh(definite)) and np.allclose(definite @ v.cpu()
 assert close(torch.linalg.eigvalsh(z), np.linalg.eigvalsh(definite))
 p, l, u = (part.cpu().numpy() for part in torch.linalg.lu(x))
 assert np.allclose(p @ l @ u, a) and close(torch.linalg.det(x), np.linalg.det(a))
+assert all(close(x, y) for x, y in zip(torch.linalg.slogdet(x), np.linalg.slogdet(a)))
 
 definite[1, 2, 2] = -1
 z = torch.from_dlpack(definite).to("cuda:0")

@@ -25,7 +25,9 @@ enum {
     BP__CUSOLVER_PERMUTE, /* for elements whose parts have 4 bytes, then 8 bytes */
     BP__CUSOLVER_FIND_ZERO = BP__CUSOLVER_PERMUTE + 2,
     BP__CUSOLVER_DET = BP__CUSOLVER_FIND_ZERO + 4,
-    BP__CUSOLVER_KERNELS = BP__CUSOLVER_DET + 4
+    BP__CUSOLVER_LOGDET = BP__CUSOLVER_DET + 4,
+    BP__CUSOLVER_KERNELS = BP__CUSOLVER_LOGDET + 4,
+    BP__CUSOLVER_MODULES = 3
 };
 
 /* The parameter of a kernel: a walk through the elements of all items; kernels.c says what else some kernels have
@@ -45,7 +47,7 @@ typedef struct bp__cusolver_walk {
 } bp__cusolver_walk;
 
 typedef struct bp__cusolver_kernels {
-    CUmodule module[2];
+    CUmodule module[BP__CUSOLVER_MODULES];
     CUfunction function[BP__CUSOLVER_KERNELS];
 } bp__cusolver_kernels;
 
@@ -143,8 +145,9 @@ void bp__cusolver_add_pivots_out(bp__cusolver_builder *b, int operand, int buffe
  * infos to the first zero on the diagonal of a buffer. */
 void bp__cusolver_add_permutation(bp__cusolver_builder *b, int operand, int pivots);
 void bp__cusolver_add_find_zero(bp__cusolver_builder *b, int buffer);
-/* Adds a kernel that writes determinants from LU factors. */
-void bp__cusolver_add_det(bp__cusolver_builder *b, int operand, int lu, int pivots);
+/* Adds a kernel that writes determinants from LU factors; or their signs, and logarithms to a buffer, unless `logs` is
+ * -1. */
+void bp__cusolver_add_det(bp__cusolver_builder *b, int operand, int lu, int pivots, int logs);
 /* Adds a kernel that tells which items have failed: those whose input is not finite, and with `counts` also those for
  * which a routine has set info. `operand` has the infos; -1: there is none. */
 void bp__cusolver_add_report(bp__cusolver_builder *b, int operand, bool counts);

@@ -222,10 +222,20 @@ static const char copies[] =
 #define MAGNITUDE_32 "2147483647"
 #define MAGNITUDE_64 "9223372036854775807"
 
+static const char others[] =
+    ".version 7.4\n"
+    ".target sm_50\n"
+    ".address_size 64\n" PIVOTS_IN PIVOTS_OUT REPORT PERMUTE("permute_32", "32") PERMUTE("permute_64", "64")
+        FIND_ZERO("zero_f32", "32", MAGNITUDE_32, "") FIND_ZERO("zero_f64", "64", MAGNITUDE_64, "")
+            FIND_ZERO("zero_c64", "32", MAGNITUDE_32, OR_IM("32", "4"))
+                FIND_ZERO("zero_c128", "64", MAGNITUDE_64, OR_IM("64", "8"));
+
 /* ---- Determinants ---- */
 
-/* Multiplies a number by the power of two that makes its larger part about 1, and counts it in %power. Numbers below
- * the normal ones are multiplied by 2^64 only. */
+/* clang-format off */
+
+/* Multiplies a number by the power of two that makes its larger part about 1, and counts it in %power. Numbers below the
+ * normal ones are multiplied by 2^64 only. */
 #define MODERATE(re, im)                                                                                               \
     "and.b64 %bits, " re ", 9223372036854775807;\n"                                                                    \
     "and.b64 %value, " im ", 9223372036854775807;\n"                                                                   \
@@ -243,18 +253,11 @@ static const char copies[] =
     "shl.b64 %value, %value, 52;\n"                                                                                    \
     "mul.f64 " re ", " re ", %value;\n"                                                                                \
     "mul.f64 " im ", " im ", %value;\n"
-/* Multiplies the product by 2^`exponent`, whose bits are given, until `test` is true for %power. */
-#define UNSCALE(label, test, bits, count, exponent, end)                                                               \
-    label ":\n" test "@%done bra " end ";\n"                                                                           \
-          "mov.u64 %value, " bits ";\n"                                                                                \
-          "mul.f64 %pr, %pr, %value;\n"                                                                                \
-          "mul.f64 %pi, %pi, %value;\n" count ".u64 %power, %power, " exponent ";\n"                                   \
-          "bra " label ";\n"
 
-/* The product of a diagonal, whose sign each exchange of rows changes. The product is in double precision, with an
- * exponent of its own, so that no part of it overflows. The parameter has the distance of the elements as `conjugate`,
- * their number as `diagonal_im`, and the address of the pivots as `first`. */
-#define DETERMINANT(name, read, read_im, write, write_im)                                                              \
+/* The product of a diagonal, whose sign each exchange of rows changes. It is in double precision, with an exponent of
+ * its own, so that no part of it overflows. The parameter has the distance of the elements as `conjugate`, their number as
+ * `diagonal_im`, and the address of the pivots as `first`. */
+#define PRODUCT(name, read, read_im)                                                                                   \
     BEGIN(name)                                                                                                        \
     ".reg .b64 %pr, %pi, %ar, %ai, %tr, %ti, %power;\n"                                                                \
     ".reg .b32 %narrow;\n"                                                                                             \
@@ -269,34 +272,103 @@ static const char copies[] =
     "mad.lo.u64 %column, %index, 8, %column;\n"                                                                        \
     "NEXT:\n"                                                                                                          \
     "setp.ge.u64 %done, %position, %mask;\n"                                                                           \
-    "@%done bra LARGE;\n"                                                                                              \
-    "mad.lo.u64 %index, %position, %stride, %from;\n" read read_im "mad.lo.u64 %index, %position, 8, %column;\n"       \
+    "@%done bra LAST;\n"                                                                                               \
+    "mad.lo.u64 %index, %position, %stride, %from;\n" read read_im                                                     \
+    "mad.lo.u64 %index, %position, 8, %column;\n"                                                                      \
     "ld.u64 %value, [%index];\n"                                                                                       \
     "add.u64 %position, %position, 1;\n"                                                                               \
     "setp.eq.u64 %kept, %value, %position;\n"                                                                          \
     "mov.u64 %bits, 9223372036854775808;\n"                                                                            \
     "@%kept mov.u64 %bits, 0;\n"                                                                                       \
     "xor.b64 %ar, %ar, %bits;\n"                                                                                       \
-    "xor.b64 %ai, %ai, %bits;\n" MODERATE(                                                                             \
-        "%ar", "%ai") "mul.f64 %tr, %pr, %ar;\n"                                                                       \
-                      "mul.f64 %ti, %pi, %ai;\n"                                                                       \
-                      "sub.f64 %tr, %tr, %ti;\n"                                                                       \
-                      "mul.f64 %ti, %pr, %ai;\n"                                                                       \
-                      "mul.f64 %pi, %pi, %ar;\n"                                                                       \
-                      "add.f64 %pi, %pi, %ti;\n"                                                                       \
-                      "mov.u64 %pr, %tr;\n" MODERATE("%pr", "%pi") "bra NEXT;\n" UNSCALE(                              \
-                          "LARGE", "setp.le.s64 %done, %power, 1000;\n", "9110782046170513408", "sub", "1000",         \
-                          "SMALL") UNSCALE("SMALL", "setp.ge.s64 %done, %power, -1000;\n", "103582791429521408",       \
-                                           "add", "1000", "NEAR") "NEAR:\n"                                            \
-                                                                  "add.u64 %value, %power, 1023;\n"                    \
-                                                                  "shl.b64 %value, %value, 52;\n"                      \
-                                                                  "mul.f64 %pr, %pr, %value;\n"                        \
-                                                                  "mul.f64 %pi, %pi, %value;\n"                        \
-                                                                  "ld.u32 %bits, [%flag];\n"                           \
-                                                                  "setp.eq.u64 %wrong, %bits, 1;\n"                    \
-                                                                  "@%wrong mov.u64 %pr, " NAN_64 ";\n"                 \
-                                                                  "@%wrong mov.u64 %pi, " NAN_64                       \
-                                                                  ";\n" write write_im END
+    "xor.b64 %ai, %ai, %bits;\n" MODERATE("%ar", "%ai")                                                                \
+    "mul.f64 %tr, %pr, %ar;\n"                                                                                         \
+    "mul.f64 %ti, %pi, %ai;\n"                                                                                         \
+    "sub.f64 %tr, %tr, %ti;\n"                                                                                         \
+    "mul.f64 %ti, %pr, %ai;\n"                                                                                         \
+    "mul.f64 %pi, %pi, %ar;\n"                                                                                         \
+    "add.f64 %pi, %pi, %ti;\n"                                                                                         \
+    "mov.u64 %pr, %tr;\n" MODERATE("%pr", "%pi")                                                                       \
+    "bra NEXT;\n"                                                                                                      \
+    "LAST:\n"
+
+/* The result of an item with a flag is NaN. */
+#define NAN_IF_FLAGGED                                                                                                 \
+    "ld.u32 %bits, [%flag];\n"                                                                                         \
+    "setp.eq.u64 %wrong, %bits, 1;\n"                                                                                  \
+    "@%wrong mov.u64 %pr, " NAN_64 ";\n"                                                                               \
+    "@%wrong mov.u64 %pi, " NAN_64 ";\n"
+
+/* Multiplies the product by a power of two, whose bits are given, until `test` is true for %power. */
+#define UNSCALE(label, test, bits, count, end)                                                                         \
+    label ":\n"                                                                                                        \
+    "setp." test ";\n"                                                                                             \
+    "@%done bra " end ";\n"                                                                                            \
+    "mov.u64 %value, " bits ";\n"                                                                                      \
+    "mul.f64 %pr, %pr, %value;\n"                                                                                      \
+    "mul.f64 %pi, %pi, %value;\n"                                                                                      \
+    count ".u64 %power, %power, 1000;\n"                                                                               \
+    "bra " label ";\n"
+
+#define DETERMINANT(name, read, read_im, write, write_im)                                                              \
+    PRODUCT(name, read, read_im)                                                                                       \
+    UNSCALE("LARGE", "le.s64 %done, %power, 1000", "9110782046170513408", "sub", "SMALL")                              \
+    UNSCALE("SMALL", "ge.s64 %done, %power, -1000", "103582791429521408", "add", "NEAR")                               \
+    "NEAR:\n"                                                                                                          \
+    "add.u64 %value, %power, 1023;\n"                                                                                  \
+    "shl.b64 %value, %value, 52;\n"                                                                                    \
+    "mul.f64 %pr, %pr, %value;\n"                                                                                      \
+    "mul.f64 %pi, %pi, %value;\n" NAN_IF_FLAGGED write write_im END
+
+/* The product is a sign, whose length is 1, times a length, which is between 0.7 and 1.5 after one more step. The logarithm
+ * of the length is 2 (z + z^3 / 3 + z^5 / 5 ...) with z = (length - 1) / (length + 1), where twelve terms are enough. It is
+ * written to the buffer that the parameter has as `last`. Without a length, the sign is 0. */
+#define TERM(coefficient)                                                                                              \
+    "mul.f64 %tr, %tr, %ai;\n"                                                                                         \
+    "mov.u64 %value, " coefficient ";\n"                                                                               \
+    "add.f64 %tr, %tr, %value;\n"
+#define TERMS                                                                                                          \
+    "mov.u64 %tr, 4586426698778222948;\n"                                                                              \
+    TERM("4587023449039406616")                                                                                        \
+    TERM("4587745830934523688")                                                                                        \
+    TERM("4588638185040256542")                                                                                        \
+    TERM("4589468260265693457")                                                                                        \
+    TERM("4590207312512236308")                                                                                        \
+    TERM("4591215111030249286")                                                                                        \
+    TERM("4592670820000712476")                                                                                        \
+    TERM("4594314991293244562")                                                                                        \
+    TERM("4596373779694328218")                                                                                        \
+    TERM("4599676419421066581")                                                                                        \
+    TERM("4607182418800017408")
+#define LOGARITHM(name, read, read_im, write, write_im, bytes, write_log)                                              \
+    PRODUCT(name, read, read_im)                                                                                       \
+    "mul.f64 %ar, %pr, %pr;\n"                                                                                         \
+    "mul.f64 %ai, %pi, %pi;\n"                                                                                         \
+    "add.f64 %ar, %ar, %ai;\n"                                                                                         \
+    "sqrt.rn.f64 %ar, %ar;\n"                                                                                          \
+    "setp.eq.u64 %kept, %ar, 0;\n"                                                                                     \
+    "div.rn.f64 %pr, %pr, %ar;\n"                                                                                      \
+    "div.rn.f64 %pi, %pi, %ar;\n"                                                                                      \
+    "setp.ge.u64 %other, %ar, 4609047870845172685;\n"                                                                  \
+    "mov.u64 %value, 4602678819172646912;\n"                                                                           \
+    "@%other mul.f64 %ar, %ar, %value;\n"                                                                              \
+    "@%other add.u64 %power, %power, 1;\n"                                                                             \
+    "mov.u64 %value, 4607182418800017408;\n"                                                                           \
+    "sub.f64 %ti, %ar, %value;\n"                                                                                      \
+    "add.f64 %ar, %ar, %value;\n"                                                                                      \
+    "div.rn.f64 %ti, %ti, %ar;\n"                                                                                      \
+    "mul.f64 %ai, %ti, %ti;\n" TERMS                                                                                   \
+    "mul.f64 %tr, %tr, %ti;\n"                                                                                         \
+    "add.f64 %tr, %tr, %tr;\n"                                                                                         \
+    "cvt.rn.f64.s64 %ti, %power;\n"                                                                                    \
+    "mov.u64 %value, 4604418534313441775;\n"                                                                           \
+    "mul.f64 %ti, %ti, %value;\n"                                                                                      \
+    "add.f64 %tr, %tr, %ti;\n"                                                                                         \
+    "@%kept mov.u64 %pr, 0;\n"                                                                                         \
+    "@%kept mov.u64 %pi, 0;\n"                                                                                         \
+    "@%kept mov.u64 %tr, 18442240474082181120;\n" NAN_IF_FLAGGED write write_im                                        \
+    "ld.param.u64 %to, [all+48];\n"                                                                                    \
+    "mad.lo.u64 %to, %item, " bytes ", %to;\n" write_log END
 
 #define GET_F32(to)                                                                                                    \
     "ld.f32 %narrow, [%index];\n"                                                                                      \
@@ -309,19 +381,24 @@ static const char copies[] =
 #define NO_IM "mov.u64 %ai, 0;\n"
 #define AFTER(name, bytes) "add.u64 " name ", " name ", " bytes ";\n"
 
-static const char others[] =
+static const char determinants[] =
     ".version 7.4\n"
     ".target sm_50\n"
-    ".address_size 64\n" PIVOTS_IN PIVOTS_OUT REPORT PERMUTE("permute_32", "32") PERMUTE("permute_64", "64")
-        FIND_ZERO("zero_f32", "32", MAGNITUDE_32, "") FIND_ZERO("zero_f64", "64", MAGNITUDE_64, "")
-            FIND_ZERO("zero_c64", "32", MAGNITUDE_32, OR_IM("32", "4"))
-                FIND_ZERO("zero_c128", "64", MAGNITUDE_64, OR_IM("64", "8"))
-                    DETERMINANT("det_f32", GET_F32("%ar"), NO_IM, PUT_F32("%pr"), "")
-                        DETERMINANT("det_f64", GET_F64("%ar"), NO_IM, PUT_F64("%pr"), "")
-                            DETERMINANT("det_c64", GET_F32("%ar"), AFTER("%index", "4") GET_F32("%ai"), PUT_F32("%pr"),
-                                        AFTER("%to", "4") PUT_F32("%pi"))
-                                DETERMINANT("det_c128", GET_F64("%ar"), AFTER("%index", "8") GET_F64("%ai"),
-                                            PUT_F64("%pr"), AFTER("%to", "8") PUT_F64("%pi"));
+    ".address_size 64\n"
+    DETERMINANT("det_f32", GET_F32("%ar"), NO_IM, PUT_F32("%pr"), "")
+    DETERMINANT("det_f64", GET_F64("%ar"), NO_IM, PUT_F64("%pr"), "")
+    DETERMINANT("det_c64", GET_F32("%ar"), AFTER("%index", "4") GET_F32("%ai"), PUT_F32("%pr"),
+                AFTER("%to", "4") PUT_F32("%pi"))
+    DETERMINANT("det_c128", GET_F64("%ar"), AFTER("%index", "8") GET_F64("%ai"), PUT_F64("%pr"),
+                AFTER("%to", "8") PUT_F64("%pi"))
+    LOGARITHM("log_f32", GET_F32("%ar"), NO_IM, PUT_F32("%pr"), "", "4", PUT_F32("%tr"))
+    LOGARITHM("log_f64", GET_F64("%ar"), NO_IM, PUT_F64("%pr"), "", "8", PUT_F64("%tr"))
+    LOGARITHM("log_c64", GET_F32("%ar"), AFTER("%index", "4") GET_F32("%ai"), PUT_F32("%pr"),
+              AFTER("%to", "4") PUT_F32("%pi"), "4", PUT_F32("%tr"))
+    LOGARITHM("log_c128", GET_F64("%ar"), AFTER("%index", "8") GET_F64("%ai"), PUT_F64("%pr"),
+              AFTER("%to", "8") PUT_F64("%pi"), "8", PUT_F64("%tr"));
+
+/* clang-format on */
 
 /* ---- Loading and launching ---- */
 
@@ -343,6 +420,10 @@ static const char *const names[BP__CUSOLVER_KERNELS] = {
     "zero_f64",
     "zero_c64",
     "zero_c128",
+    [BP__CUSOLVER_LOGDET] = "log_f32",
+    "log_f64",
+    "log_c64",
+    "log_c128",
     [BP__CUSOLVER_DET] = "det_f32",
     "det_f64",
     "det_c64",
@@ -350,20 +431,21 @@ static const char *const names[BP__CUSOLVER_KERNELS] = {
 };
 
 CUresult bp__cusolver_kernels_load(bp__cusolver_kernels *kernels) {
-    static const char *const texts[] = {copies, others};
+    static const char *const texts[BP__CUSOLVER_MODULES] = {copies, others, determinants};
     CUresult code = BP__CU_SUCCESS;
-    for (int i = 0; i < 2 && code == BP__CU_SUCCESS; i++) {
+    for (int i = 0; i < BP__CUSOLVER_MODULES && code == BP__CU_SUCCESS; i++) {
         code = bp__cu.ModuleLoadData(&kernels->module[i], texts[i]);
         kernels->module[i] = code == BP__CU_SUCCESS ? kernels->module[i] : NULL;
     }
     for (int i = 0; i < BP__CUSOLVER_KERNELS && code == BP__CU_SUCCESS; i++) {
-        code = bp__cu.ModuleGetFunction(&kernels->function[i], kernels->module[i >= BP__CUSOLVER_PIVOTS_IN], names[i]);
+        const int module = i < BP__CUSOLVER_PIVOTS_IN ? 0 : i < BP__CUSOLVER_DET ? 1 : 2;
+        code = bp__cu.ModuleGetFunction(&kernels->function[i], kernels->module[module], names[i]);
     }
     return code;
 }
 
 void bp__cusolver_kernels_unload(bp__cusolver_kernels *kernels) {
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < BP__CUSOLVER_MODULES; i++) {
         if (kernels->module[i]) {
             bp__cu.ModuleUnload(kernels->module[i]);
         }

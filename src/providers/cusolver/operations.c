@@ -105,7 +105,16 @@ static void route_lu(bp__cusolver_builder *b) {
 static void route_det(bp__cusolver_builder *b) {
     int lu, pivots;
     add_factors(b, &lu, &pivots);
-    bp__cusolver_add_det(b, 1, lu, pivots);
+    bp__cusolver_add_det(b, 1, lu, pivots, -1);
+    bp__cusolver_add_report(b, -1, false);
+}
+
+static void route_slogdet(bp__cusolver_builder *b) {
+    int lu, pivots;
+    add_factors(b, &lu, &pivots);
+    const int logs = bp__cusolver_add_reals(b, 1);
+    bp__cusolver_add_det(b, 1, lu, pivots, logs);
+    bp__cusolver_add_store(b, 2, false, logs, BP__CUSOLVER_WHOLE);
     bp__cusolver_add_report(b, -1, false);
 }
 
@@ -223,6 +232,7 @@ static const operation operations[] = {
     [BP_OP_CHOLESKY_INVERSE] = {"potrs", route_cholesky_inverse, work_cholesky_inverse},
     [BP_OP_LU] = {"getrf", route_lu, work_lu},
     [BP_OP_DET] = {"getrf", route_det, work_lu},
+    [BP_OP_SLOGDET] = {"getrf", route_slogdet, work_lu},
     [BP_OP_QR] = {"geqrf, orgqr", bp__cusolver_route_qr, bp__cusolver_work_qr},
     [BP_OP_EIGH] = {"syevd", bp__cusolver_route_eigh, bp__cusolver_work_eigh},
     [BP_OP_SVD] = {"gesvd", bp__cusolver_route_svd, bp__cusolver_work_svd},
@@ -254,7 +264,8 @@ static int inputs_of(uint32_t op) {
 
 /* Returns whether an output is the identity if the matrix is empty: a basis of the whole space, or a determinant. */
 static bool is_identity(uint32_t op, int operand) {
-    return (operand == 1 && (op == BP_OP_LU || op == BP_OP_QR || op == BP_OP_SVD || op == BP_OP_DET)) ||
+    return (operand == 1 &&
+            (op == BP_OP_LU || op == BP_OP_QR || op == BP_OP_SVD || op == BP_OP_DET || op == BP_OP_SLOGDET)) ||
            (operand == 3 && op == BP_OP_SVD);
 }
 

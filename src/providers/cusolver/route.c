@@ -201,12 +201,14 @@ void bp__cusolver_add_find_zero(bp__cusolver_builder *b, int buffer) {
     step->walk.diagonal_im = (uint64_t)b->route->buffers[buffer].rows;
 }
 
-void bp__cusolver_add_det(bp__cusolver_builder *b, int operand, int lu, int pivots) {
+void bp__cusolver_add_det(bp__cusolver_builder *b, int operand, int lu, int pivots, int logs) {
     const uint32_t dtype = b->problem->dtype;
     const side dst = side_of_operand(b, operand, false), src = side_of_buffer(b, lu, 0);
-    bp__cusolver_step *step = add_kernel(b, BP__CUSOLVER_DET + type_number(dtype), operand, lu);
+    bp__cusolver_step *step =
+        add_kernel(b, (logs < 0 ? BP__CUSOLVER_DET : BP__CUSOLVER_LOGDET) + type_number(dtype), operand, lu);
     set_dims(b, &step->walk, 1, 1, &dst, &src);
     step->buffers[2] = (uint8_t)pivots;
+    step->buffers[3] = (uint8_t)(logs < 0 ? 0 : logs);
     step->walk.conjugate = (uint64_t)((b->route->buffers[lu].rows + 1) * bytes_of(dtype));
     step->walk.diagonal_im = (uint64_t)b->route->buffers[lu].rows;
 }

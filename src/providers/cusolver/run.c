@@ -95,7 +95,10 @@ static bp_status run_kernel(const bp__cusolver_prepared *plan, const run_of *run
     bp__cusolver_walk walk = step->walk;
     walk.dst = in ? buffer : finds ? run->workspace + plan->info_at : operand;
     walk.src = in ? operand : buffer;
-    walk.first = step->number >= BP__CUSOLVER_DET ? (int64_t)buffer_of(plan, run, step->buffers[2]) : walk.first;
+    if (step->number >= BP__CUSOLVER_DET) { /* further buffers: pivots and logarithms */
+        walk.first = (int64_t)buffer_of(plan, run, step->buffers[2]);
+        walk.last = (int64_t)buffer_of(plan, run, step->buffers[3]);
+    }
     walk.flags = run->workspace + plan->flags_at;
     walk.report = run->report ? run->workspace + plan->report_at : 0;
     return fail_driver(plan, bp__cusolver_launch(&plan->on->kernels, step->number, &walk, run->stream),

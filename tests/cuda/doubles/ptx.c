@@ -3,11 +3,12 @@
 #include "parts.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { REGISTERS_MOST = 40, LINES_MOST = 256, FUNCTIONS_MOST = 16, WORDS_MOST = 16, WORD_BYTES = 32 };
+enum { REGISTERS_MOST = 40, LINES_MOST = 320, FUNCTIONS_MOST = 16, WORDS_MOST = 16, WORD_BYTES = 32 };
 
 typedef struct line {
     char words[WORDS_MOST][WORD_BYTES];
@@ -232,9 +233,37 @@ static uint64_t computed_f64(char operation, uint64_t a, uint64_t b) {
     double x, y;
     memcpy(&x, &a, sizeof x);
     memcpy(&y, &b, sizeof y);
-    x = operation == 'm' ? x * y : operation == 'a' ? x + y : x - y;
+    switch (operation) {
+    case 'm':
+        x *= y;
+        break;
+    case 'a':
+        x += y;
+        break;
+    case 'd':
+        x /= y;
+        break;
+    default:
+        x -= y;
+        break;
+    }
     memcpy(&a, &x, sizeof x);
     return a;
+}
+
+static uint64_t root_f64(uint64_t a) {
+    double x;
+    memcpy(&x, &a, sizeof x);
+    x = sqrt(x);
+    memcpy(&a, &x, sizeof x);
+    return a;
+}
+
+static uint64_t float_of(int64_t a) {
+    const double x = (double)a;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof x);
+    return bits;
 }
 
 static uint64_t widened(uint64_t a) {
@@ -273,8 +302,12 @@ static bool is_one_of(const char *name, const char *one, const char *other) {
 static bool calculate(const char *name, uint64_t a, uint64_t b, uint64_t c, uint64_t *to) {
     if (strcmp(name, "mul.f32") == 0) {
         *to = multiplied_f32(a, b);
-    } else if (is_one_of(name, "mul.f64", "add.f64") || strcmp(name, "sub.f64") == 0) {
+    } else if (is_one_of(name, "mul.f64", "add.f64") || is_one_of(name, "sub.f64", "div.rn.f64")) {
         *to = computed_f64(*name, a, b);
+    } else if (strcmp(name, "sqrt.rn.f64") == 0) {
+        *to = root_f64(a);
+    } else if (strcmp(name, "cvt.rn.f64.s64") == 0) {
+        *to = float_of((int64_t)a);
     } else if (strcmp(name, "cvt.f64.f32") == 0) {
         *to = widened(a);
     } else if (strcmp(name, "cvt.rn.f32.f64") == 0) {
