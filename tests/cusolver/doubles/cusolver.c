@@ -15,8 +15,9 @@ BP_API int cusolverGetVersion(int *version);
 
 enum { ALIGNMENT = 256 };
 
-/* Handles are never freed, so that their use after the end is noticed. */
+/* Handles and parameters are never freed, so that their use after the end is noticed. */
 struct cusolverDnContext {
+    cusolverDnHandle_t next;
     CUcontext of;
     bool destroyed, has_stream;
     atomic_int users; /* calls that are in it at this moment */
@@ -25,6 +26,7 @@ struct cusolverDnContext {
 };
 
 struct cusolverDnParams {
+    cusolverDnParams_t next;
     bool destroyed;
 };
 
@@ -35,8 +37,10 @@ typedef struct waiting {
 } waiting;
 
 cusolver_controls cusolver_double;
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the list */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER; /* guards the lists */
 static waiting *all;
+static cusolverDnHandle_t all_handles;
+static cusolverDnParams_t all_params;
 
 void double_violate(const char *what) {
     if (atomic_fetch_add(&cusolver_double.violations, 1) == 0) {
@@ -69,15 +73,25 @@ cusolverStatus_t cusolverDnCreate(cusolverDnHandle_t *made) {
         return BP__CUSOLVER_STATUS_ALLOC_FAILED;
     }
     fresh->of = current;
-    *made = fresh;
+    pthread_mutex_lock(&mutex);
+    fresh->next = all_handles;
+    all_handles = *made = fresh;
+    pthread_mutex_unlock(&mutex);
     cusolver_double.handles++;
     return BP__CUSOLVER_STATUS_SUCCESS;
 }
 
 cusolverStatus_t cusolverDnCreateParams(cusolverDnParams_t *made) {
-    *made = calloc(1, sizeof **made);
-    cusolver_double.handles += *made != NULL;
-    return *made ? BP__CUSOLVER_STATUS_SUCCESS : BP__CUSOLVER_STATUS_ALLOC_FAILED;
+    cusolverDnParams_t fresh = calloc(1, sizeof *fresh);
+    if (!fresh) {
+        return BP__CUSOLVER_STATUS_ALLOC_FAILED;
+    }
+    pthread_mutex_lock(&mutex);
+    fresh->next = all_params;
+    all_params = *made = fresh;
+    pthread_mutex_unlock(&mutex);
+    cusolver_double.handles++;
+    return BP__CUSOLVER_STATUS_SUCCESS;
 }
 
 cusolverStatus_t cusolverDnDestroyParams(cusolverDnParams_t gone) {
