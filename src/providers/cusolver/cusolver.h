@@ -81,7 +81,8 @@ typedef struct bp__cusolver_step {
     bp__cusolver_walk walk;
     /* Of a routine: the sizes of its first matrix, the columns of its second one or the number of reflectors, the
      * buffers, and letters, as NVIDIA's numbers. The buffers are {factored matrix, right sides, pivots}, {matrix, none,
-     * scales of reflectors}, {matrix, eigenvalues}, or {matrix, U, S, Vh}. */
+     * scales of reflectors}, {matrix, eigenvalues}, or {matrix, U, S, Vh}. Kernels for determinants have {none, none,
+     * pivots, logarithms}. */
     int64_t m, n, k;
     uint8_t buffers[BP__CUSOLVER_MATRICES];
     uint32_t letter, job; /* job: of SYEVD and GESVD */
