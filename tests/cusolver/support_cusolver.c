@@ -148,15 +148,15 @@ void put_case(linalg_case *c, test_layout layout, unsigned absent) {
         int64_t shape[BP_MAX_NDIM];
         if (!(absent >> i & 1) && bp_linalg_shape(&call, i, &dtype, &ndim, shape) == BP_OK) {
             test_array_make(&c->out[i], dtype, ndim, shape, ndim > 0 ? layout : TEST_COMPACT);
-            put(&c->device_out[i], &c->out[i], 0, 0);
+            put(&c->device_out[i], &c->out[i], c->device, 0);
         }
     }
     for (int i = 0; i < CASE_INPUTS; i++) {
         if (c->in[i].memory) {
-            put(&c->device_in[i], &c->in[i], 0, 0);
+            put(&c->device_in[i], &c->in[i], c->device, 0);
         }
     }
-    assert_ok(bp_device_wait(cuda_place(0))); /* tests may run it on another queue */
+    assert_ok(bp_device_wait(cuda_place(c->device))); /* tests may run it on another queue */
 }
 
 void free_case(linalg_case *c) {
@@ -176,7 +176,7 @@ void free_case(linalg_case *c) {
 
 bp_status run_case(linalg_case *c) {
     bp_status status = bp_linalg_run(NULL, device_call(c));
-    status = status == BP_OK ? bp_device_wait(cuda_place(0)) : status;
+    status = status == BP_OK ? bp_device_wait(cuda_place(c->device)) : status;
     if (status == BP_OK) {
         for (int i = 0; i < CASE_OUTPUTS; i++) {
             if (c->out[i].memory) {

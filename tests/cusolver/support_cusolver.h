@@ -29,6 +29,7 @@ enum { CASE_INPUTS = BP_LINALG_INPUTS, CASE_OUTPUTS = BP_LINALG_OUTPUTS };
 typedef struct linalg_case {
     bp_linalg_call call; /* fields of the operation; operands are set by run_case() */
     bp_dtype dtype;
+    int device; /* its index */
     test_array in[CASE_INPUTS], out[CASE_OUTPUTS];
     on_device device_in[CASE_INPUTS], device_out[CASE_OUTPUTS];
 } linalg_case;

@@ -239,6 +239,28 @@ static void the_current_context_stays(void **state) {
     }
 }
 
+/* Each device has a handle and kernels of its own, and reports of its own. */
+static void two_devices(void **state) {
+    (void)state;
+    linalg_case cases[2];
+    for (int i = 0; i < 2; i++) {
+        cases[i] = new_case(BP_OP_CHOLESKY, BP_F64);
+        cases[i].device = i;
+        make_definite(add_input(&cases[i], 3, I64(2, 4, 4), TEST_COMPACT));
+        put_case(&cases[i], TEST_COMPACT, 2);
+    }
+    for (int i = 0; i < 4; i++) {
+        check_case(&cases[i % 2], i % 2 ? "cuda:1" : "cuda:0");
+    }
+    test_array_set(&cases[1].in[0], 0, -1);
+    write_inputs(&cases[1]);
+    assert_ok(bp_linalg_run(NULL, device_call(&cases[1])));
+    assert_ok(run_case(&cases[0]));
+    assert_int_equal(bp_device_wait(cuda_place(1)), BP_E_NOT_POSITIVE_DEFINITE);
+    free_case(&cases[0]);
+    free_case(&cases[1]);
+}
+
 typedef struct worker {
     pthread_t thread;
     bp_plan *plan;
@@ -284,6 +306,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(runs_are_captured, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(captures_have_no_memory_of_the_host, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(the_current_context_stays, begin_cusolver, end_cusolver),
+        cmocka_unit_test_setup_teardown(two_devices, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(threads_share_a_plan, begin_cusolver, end_cusolver),
     };
     return cmocka_run_group_tests_name("plans", tests, start_cusolver, stop_cusolver);
