@@ -11,7 +11,8 @@
  * BP_E_NOT_POSITIVE_DEFINITE or BP_E_NOT_CONVERGED. The message has the item and LAPACK's index, and outputs may be
  * partly written. With `info` (int32, of shape *) the call succeeds: info is 0 for an item that succeeded, otherwise
  * LAPACK's positive index, and the item's outputs are as LAPACK left them. To get both, set fail_on_item_error in
- * bp_linalg_call.
+ * bp_linalg_call. On a device a call without info returns before its items are computed: the next wait for the queue
+ * fails in its place, with the same status and message.
  *
  * NaN and infinity in the input. Libraries treat them differently, and some never return, so no library gets them. If
  * an element that the operation reads is NaN or infinite, the item is not computed: its floating outputs are NaN, its

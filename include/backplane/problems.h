@@ -117,7 +117,8 @@ typedef enum bp_linalg_mode {
  *
  * Failing items: with `fail_on_item_error`, enqueue() returns the status of the first failing item (BP_E_SINGULAR,
  * BP_E_NOT_POSITIVE_DEFINITE, BP_E_NOT_CONVERGED, BP_E_NON_FINITE), with a message made by bp_host.fail_numeric; the
- * outputs are then unspecified. Otherwise it computes all items, writes LAPACK's info for each, and returns BP_OK. */
+ * outputs are then unspecified. Otherwise it computes all items, writes LAPACK's info for each, and returns BP_OK. On
+ * a device the status is the answer of a check (bp_host.enqueued_checked). */
 typedef struct bp_linalg_problem {
     int64_t m, n;  /* rows and columns of A; of the square factor in solves */
     int64_t k;     /* columns of B, rows of B if a_on_left is 0; 0 if there is no B */

@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define BP_PROVIDER_ABI_MAJOR 5u
-#define BP_PROVIDER_ABI_MINOR 3u
+#define BP_PROVIDER_ABI_MINOR 4u
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
 /* A scalar factor. `im` is ignored for real types. */
@@ -58,7 +58,7 @@ typedef struct bp_policy {
     uint8_t benchmark;     /* whether candidates are measured */
     uint8_t tuning;        /* which measured times are used */
     /* The settings under cuda and cudnn, on devices of CUDA and ROCm; 0 everywhere else. */
-    uint8_t products;            /* BP_PRODUCTS_ mask */
+    uint8_t products;            /* BP_PRODUCTS_ mask; of linear algebra the library alone */
     uint8_t convolutions;        /* BP_CUDNN_ mask */
     uint8_t sdp;                 /* of attention: BP_SDP_ mask; 0 for other operations */
     uint8_t sdp_order;           /* see bp_policy_sdp() */
@@ -74,7 +74,7 @@ typedef struct bp_policy {
 #define BP_PRODUCTS_BF16_SPLIT_K 8u      /* split k in products of bf16 */
 #define BP_PRODUCTS_F16_ACCUMULATION 16u /* accumulate in f16 */
 #define BP_PRODUCTS_BFX9 32u             /* compute f32 as nine products of bf16; `precision` is 0 */
-#define BP_PRODUCTS_LIBRARY 192u         /* these two bits are a bp_products_library */
+#define BP_PRODUCTS_LIBRARY 192u         /* these two bits are a bp_products_library or a bp_linalg_library */
 #define BP_PRODUCTS_LIBRARY_SHIFT 6
 
 typedef enum bp_products_library {
@@ -86,6 +86,13 @@ typedef enum bp_products_library {
 
 static inline bp_products_library bp_policy_products_library(const bp_policy *policy) {
     return BP__CAST(bp_products_library, policy->products >> BP_PRODUCTS_LIBRARY_SHIFT);
+}
+
+/* Since 5.4: the preferred library of linear algebra (cuda.preferred_linalg_library). */
+typedef enum bp_linalg_library { BP_LINALG_BY_DEFAULT, BP_LINALG_BY_CUSOLVER, BP_LINALG_BY_MAGMA } bp_linalg_library;
+
+static inline bp_linalg_library bp_policy_linalg_library(const bp_policy *policy) {
+    return BP__CAST(bp_linalg_library, policy->products >> BP_PRODUCTS_LIBRARY_SHIFT);
 }
 
 /* bp_policy.convolutions. Dispatch itself refuses cuDNN and MIOpen for the first two. */

@@ -198,8 +198,8 @@
       "Allow sums to be accumulated in f16.") \
     X(cuda_matmul_prefer_cublaslt_grouped_gemm, 95, "cuda.matmul.prefer_cublaslt_grouped_gemm", BOOL, "false", "", "", 0, "grouped matrix products on CUDA", \
       "Prefer cuBLASLt for groups of matrix products of several shapes.") \
-    X(cuda_preferred_linalg_library, 46, "cuda.preferred_linalg_library", ENUM, "default", "default|cusolver|magma", "TORCH_LINALG_PREFER_CUSOLVER=1:cusolver", 0, "linear algebra on CUDA", \
-      "Library to use if it can run the call; default leaves the choice to dispatch.") \
+    X(cuda_preferred_linalg_library, 46, "cuda.preferred_linalg_library", ENUM, "default", "default|cusolver|magma", "TORCH_LINALG_PREFER_CUSOLVER=1:cusolver", BP_SETTING_CUDA, "linear algebra on CUDA", \
+      "Library to use if it can run the call; default leaves the choice to dispatch. magma is deprecated, and means cusolver.") \
     X(cuda_preferred_blas_library, 47, "cuda.preferred_blas_library", ENUM, "default", "default|cublas|cublaslt|ck", "TORCH_BLAS_PREFER_CUBLASLT=1:cublaslt,0:cublas", BP_SETTING_CUDA, "matrix products on CUDA", \
       "Library to use if it can run the call; default leaves the choice to dispatch.") \
     X(cuda_preferred_rocm_fa_library, 48, "cuda.preferred_rocm_fa_library", ENUM, "default", "default|aotriton|ck", "TORCH_ROCM_FA_PREFER_CK=1:ck", 0, "attention on ROCm", \

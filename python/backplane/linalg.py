@@ -385,7 +385,7 @@ def eigvals(A: Kind, *, out: Optional[Out] = None, settings: SettingsArgument = 
 
 def _no_driver(op: str, driver: Optional[str]) -> None:
     if driver is not None:
-        raise failure(_core.Error, "E_UNSUPPORTED", f"linalg.{op}: driver names a routine of cuSOLVER; on the CPU it is gesdd")
+        raise failure(_core.Error, "E_UNSUPPORTED", f"linalg.{op}: driver names a routine of cuSOLVER; it is gesdd on the CPU and gesvd on CUDA")
 
 
 @operation

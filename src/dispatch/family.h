@@ -47,6 +47,7 @@ typedef struct bp__family_limits {
 /* What settings of cuda and cudnn apply on devices of CUDA and ROCm, besides cudnn.enabled and cudnn.deterministic. */
 typedef struct bp__cuda_settings {
     bp_setting_id precision; /* limits the rounding of f32 inputs, and the settings of products apply; 0: neither */
+    bp_setting_id library;   /* names the preferred library (BP_PRODUCTS_LIBRARY); 0: none, or `precision` is not 0 */
     bool convolutions;       /* the settings of convolutions apply; some are linear layers (bp__precision_of_linear) */
 } bp__cuda_settings;
 

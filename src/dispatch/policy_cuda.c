@@ -83,6 +83,9 @@ void bp__policy_on_cuda(bp_policy *policy, const bp__family *family) {
         policy->workspace_limit = (uint64_t)bp__setting_int(BP_SET_cuda_cublas_workspace_size);
         policy->lt_workspace_limit = (uint64_t)bp__setting_int(BP_SET_cuda_cublaslt_workspace_size);
     }
+    if (family->cuda.library) {
+        policy->products |= (uint8_t)(bp__setting_int(family->cuda.library) << BP_PRODUCTS_LIBRARY_SHIFT);
+    }
     if (family->cuda.convolutions) {
         resolve_convolutions(policy);
     }

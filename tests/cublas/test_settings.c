@@ -283,12 +283,12 @@ static void settings_have_an_effect(void **state) {
                                        BF16 "_split_k",
                                        "cuda.matmul.allow_fp16_accumulation",
                                        "cuda.preferred_blas_library",
+                                       "cuda.preferred_linalg_library",
                                        "cuda.cublas_workspace_size",
                                        "cuda.cublaslt_workspace_size",
                                        "cuda.cufft_plan_cache.max_size"};
-    static const char *const without[] = {"cuda.matmul.prefer_cublaslt_grouped_gemm", "cuda.preferred_linalg_library",
-                                          "cuda.preferred_rocm_fa_library", "cuda.fp16_bf16_reduction_math_sdp",
-                                          "cudnn.allow_tf32"};
+    static const char *const without[] = {"cuda.matmul.prefer_cublaslt_grouped_gemm", "cuda.preferred_rocm_fa_library",
+                                          "cuda.fp16_bf16_reduction_math_sdp", "cudnn.allow_tf32"};
     const char *why;
     bp_backend_info info = {.struct_size = sizeof info};
     (void)state;

@@ -26,7 +26,8 @@ endforeach()
 set(checked ${CMAKE_CURRENT_BINARY_DIR}/gpu-check)
 file(MAKE_DIRECTORY ${checked})
 set(doubles ${CMAKE_CURRENT_BINARY_DIR}/cuda-doubles/good ${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/lt
-    ${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/classic ${CMAKE_CURRENT_BINARY_DIR}/cufft-doubles/good ${CMAKE_CURRENT_BINARY_DIR}/nvrtc-doubles/good)
+    ${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/classic ${CMAKE_CURRENT_BINARY_DIR}/cufft-doubles/good
+    ${CMAKE_CURRENT_BINARY_DIR}/cusolver-doubles/good ${CMAKE_CURRENT_BINARY_DIR}/nvrtc-doubles/good)
 list(JOIN doubles ":" doubles)
 set(with_double BACKPLANE_LIBRARY_PATH=${doubles} BACKPLANE_REGISTRY_SYSTEM=false BACKPLANE_REGISTRY_CACHE=off)
 add_project_test(cuda_gpu_check gpu_check --folder ${checked})
@@ -55,6 +56,14 @@ foreach(pair 1:transforms.order 2:transforms.order 3:transforms.layouts 4:transf
     list(GET pair 1 part)
     string(APPEND faults
         "CUFFT_DOUBLE=fault=${fault} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
+endforeach()
+foreach(pair 1:linalg.order 2:linalg.order 3:linalg.values 4:linalg.values 6:linalg.values 7:linalg.values 8:linalg.failing
+        10:linalg.spectra 11:linalg.spectra)
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 fault)
+    list(GET pair 1 part)
+    string(APPEND faults
+        "CUSOLVER_DOUBLE=fault=${fault} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
 endforeach()
 add_project_test(cuda_gpu_check_faults sh -c "${faults}")
 set_property(TEST cuda_gpu_check_faults APPEND PROPERTY ENVIRONMENT ${with_double})

@@ -124,6 +124,10 @@ static void settings_of_cuda_are_in_the_policy(void **state) {
     }
     bp_policy policy = changed(gemm, "cuda.preferred_blas_library=ck");
     assert_int_equal(bp_policy_products_library(&policy), BP_PRODUCTS_BY_CK);
+    policy = changed(&bp__family_linalg, "cuda.preferred_linalg_library=magma");
+    assert_int_equal(bp_policy_linalg_library(&policy), BP_LINALG_BY_MAGMA);
+    assert_int_equal(changed(gemm, "cuda.preferred_linalg_library=cusolver").products, 0);
+    assert_int_equal(changed(&bp__family_linalg, "cuda.preferred_blas_library=cublas").products, 0);
     policy = changed(gemm, "cuda.cublas_workspace_size=8519680, cuda.cublaslt_workspace_size=1099511627776");
     assert_true(policy.workspace_limit == 8519680 && policy.lt_workspace_limit == UINT64_C(1) << 40);
     assert_int_equal(changed(&bp__family_fft, "cudnn.enabled=false").convolutions, BP_CUDNN_DISABLED);

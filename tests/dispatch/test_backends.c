@@ -182,20 +182,21 @@ static void settings_report_whether_they_have_an_effect(void **state) {
         assert_true(strlen(why) > 10);
         assert_int_equal(bp_setting_has_effect(not_answered[i], NULL), 0);
     }
-    /* Providers of CUDA and ROCm get these. Without a device of CUDA none has an effect; with one, products have some.
-     */
+    /* Providers of CUDA and ROCm get these. Without a device of CUDA none has an effect; with one, products and linear
+     * algebra have some. */
     const int device = status_of("cuda").available;
     int cuda = 0;
     for (int i = 0; i < BP_SETTING_COUNT; i++) {
         const bp_setting_info *row = bp_setting_at(i);
         if ((row->flags & BP_SETTING_CUDA) && !(row->flags & BP_SETTING_POLICY)) {
             cuda++;
-            const int products = strncmp(row->name, "cuda.", 5) == 0 && strstr(row->affects, "product");
-            assert_int_equal(bp_setting_has_effect(row->name, &why), device && products);
-            assert_true((why[0] != 0) != (device && products));
+            const int run = strstr(row->affects, "product") || strstr(row->affects, "linear algebra");
+            const int read = strncmp(row->name, "cuda.", 5) == 0 && run;
+            assert_int_equal(bp_setting_has_effect(row->name, &why), device && read);
+            assert_true((why[0] != 0) != (device && read));
         }
     }
-    assert_int_equal(cuda, 19);
+    assert_int_equal(cuda, 20);
     assert_int_equal(bp_setting_has_effect("no such name", &why), 1);
     assert_int_equal(bp_setting_has_effect(NULL, &why), 1);
 }

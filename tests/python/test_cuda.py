@@ -1,5 +1,5 @@
-"""Tensors on CUDA devices, on the double of the driver's library (tests/cuda/doubles), and products and transforms on
-the doubles of NVIDIA's libraries (tests/cublas/doubles, tests/cufft/doubles)."""
+"""Tensors on CUDA devices, on the double of the driver's library (tests/cuda/doubles), and products, transforms and linear
+algebra on the doubles of NVIDIA's libraries (tests/cublas/doubles, tests/cufft/doubles, tests/cusolver/doubles)."""
 
 import os
 import pathlib
@@ -10,6 +10,7 @@ BUILD = pathlib.Path(os.environ.get("BACKPLANE_BUILD", "build")).resolve()
 DOUBLES = BUILD / "tests/cuda-doubles/good"
 CUBLAS = BUILD / "tests/cublas-doubles"
 CUFFT = BUILD / "tests/cufft-doubles/good"
+CUSOLVER = BUILD / "tests/cusolver-doubles/good"
 WITHOUT_SYSTEM = {"BACKPLANE_REGISTRY_CACHE": "off", "BACKPLANE_REGISTRY_SYSTEM": "false", "CUDA_VISIBLE_DEVICES": "0,1"}
 
 PROGRAM = """
@@ -81,10 +82,9 @@ assert cuda.cufft_plan_cache[1].size == 0
 assert torch.setting("cuda.cufft_plan_cache.max_size").has_effect
 for name in ("matmul.allow_tf32", "matmul.fp32_precision", "matmul.allow_fp16_accumulation", "preferred_blas_library",
              "matmul.allow_fp16_reduced_precision_reduction", "matmul.allow_bf16_reduced_precision_reduction", "cublas_workspace_size",
-             "cublaslt_workspace_size"):
+             "cublaslt_workspace_size", "preferred_linalg_library"):
     assert torch.setting("cuda." + name).has_effect, name
-for name in ("matmul.prefer_cublaslt_grouped_gemm", "preferred_linalg_library"):
-    assert not torch.setting("cuda." + name).has_effect, name
+assert not torch.setting("cuda.matmul.prefer_cublaslt_grouped_gemm").has_effect
 
 host = [random.standard_normal(shape).astype("f4") for shape in ((3, 5, 6), (3, 6, 4), (7, 6), (7,))]
 a, b, weight, bias = (torch.from_dlpack(one).to("cuda:0") for one in host)
@@ -191,4 +191,51 @@ print("done")
 @pytest.mark.skipif(not CUFFT.exists(), reason="the double of cuFFT is not built")
 def test_transforms_and_their_plans(python):
     run = python("-c", TRANSFORMS, BACKPLANE_LIBRARY_PATH=f"{CUFFT}:{DOUBLES}", **WITHOUT_SYSTEM)
+    assert run.returncode == 0 and run.stdout == "done\n", run.stderr + run.stdout
+
+
+LINALG = """
+import numpy as np
+import backplane as torch
+
+random = np.random.default_rng(1)
+a, b = random.standard_normal((3, 5, 5)), random.standard_normal((3, 5, 2))
+definite = a @ a.transpose(0, 2, 1) + 5 * np.eye(5)
+x, y, z = (torch.from_dlpack(one).to("cuda:0") for one in (a, b, definite))
+def close(result, expected):
+    return str(result.device) == "cuda:0" and np.allclose(result.cpu().numpy(), expected)
+assert close(torch.linalg.cholesky(z), np.linalg.cholesky(definite))
+assert close(torch.linalg.inv(x), np.linalg.inv(a)) and close(torch.linalg.solve(x, y), np.linalg.solve(a, b))
+assert close(torch.linalg.lu_solve(*torch.linalg.lu_factor(x), y), np.linalg.solve(a, b))
+assert close(torch.linalg.solve_triangular(z, y, upper=False), np.linalg.solve(np.tril(definite), b))
+assert "chosen    cusolver" in str(torch.explain(torch.linalg.inv, x))
+q, r = torch.linalg.qr(x)
+u, s, vh = torch.linalg.svd(x, full_matrices=False)
+w, v = torch.linalg.eigh(z)
+assert close(torch.matmul(q.cpu(), r.cpu()).to("cuda:0"), a) and close(s, np.linalg.svd(a, compute_uv=False))
+assert np.allclose((u.cpu().numpy() * s.cpu().numpy()[:, None]) @ vh.cpu().numpy(), a)
+assert close(w, np.linalg.eigvalsh(definite)) and np.allclose(definite @ v.cpu().numpy(), v.cpu().numpy() * w.cpu().numpy()[:, None])
+assert close(torch.linalg.eigvalsh(z), np.linalg.eigvalsh(definite))
+p, l, u = (part.cpu().numpy() for part in torch.linalg.lu(x))
+assert np.allclose(p @ l @ u, a) and close(torch.linalg.det(x), np.linalg.det(a))
+assert all(close(x, y) for x, y in zip(torch.linalg.slogdet(x), np.linalg.slogdet(a)))
+
+definite[1, 2, 2] = -1
+z = torch.from_dlpack(definite).to("cuda:0")
+result, info = torch.linalg.cholesky_ex(z)
+assert str(info.device) == "cuda:0" and info.cpu().tolist() == [0, 3, 0]
+for wait in (lambda result: torch.synchronize("cuda:0"), lambda result: result.cpu()):
+    result = torch.linalg.cholesky(z)  # fails later
+    try:
+        wait(result)
+        raise SystemExit("no failure")
+    except torch.linalg.LinAlgError as error:
+        assert "(Batch element 1): the input is not positive-definite" in str(error), error
+print("done")
+"""
+
+
+@pytest.mark.skipif(not CUSOLVER.exists(), reason="the double of cuSOLVER is not built")
+def test_linear_algebra_runs_on_cuda(python):
+    run = python("-c", LINALG, BACKPLANE_LIBRARY_PATH=f"{CUSOLVER}:{DOUBLES}", **WITHOUT_SYSTEM)
     assert run.returncode == 0 and run.stdout == "done\n", run.stderr + run.stdout

@@ -139,6 +139,7 @@ def _prefer(name: str, kind: Type[Choice], backend: Union[None, str, Choice], he
 
 def preferred_linalg_library(backend: Union[None, str, _LinalgBackend] = None) -> _LinalgBackend:
     """Sets the preferred library for linear algebra on CUDA, if one is given, and returns it: default, cusolver, magma.
+    magma is deprecated: cuSOLVER runs, with a warning.
 
     Any other text is the id, family, SONAME or path of a library of this machine for linear algebra on the CPU
     (linalg.preferred). It is checked before it is stored. "default" removes both preferences. Returns the preference for CUDA.

@@ -61,6 +61,7 @@ const bp__family bp__family_linalg = {
     .enabled = BP_SET_linalg_enabled,
     .precision = BP__NO_SETTING,
     .benchmark = BP_SET_linalg_benchmark,
+    .cuda = {.library = BP_SET_cuda_preferred_linalg_library},
     .make = bp__linalg_make,
     .describe = describe,
     .elements = bp__linalg_elements,

@@ -86,6 +86,7 @@ void bp__cu_device_close(void *opaque) {
     (void)bp__cu_enter(device, true, &scope); /* if the context is gone, what follows frees memory of the host only */
     bp__cu_graphs_free(device);
     bp__cu_events_free(device);
+    bp__cu_words_free(device);
     if (device->copy_module) {
         bp__cu.ModuleUnload(device->copy_module);
     }

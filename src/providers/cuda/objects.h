@@ -12,6 +12,7 @@
 
 typedef struct bp__cu_event bp__cu_event;
 typedef struct bp__cu_graph bp__cu_graph;
+typedef struct bp__cu_words bp__cu_words;
 
 typedef struct bp__cu_device {
     const bp_host *host;
@@ -29,6 +30,8 @@ typedef struct bp__cu_device {
     CUmodule copy_module;      /* the kernels of copies; NULL: not loaded */
     CUfunction copy_kernel[5]; /* for units of 1, 2, 4, 8 and 16 bytes */
     bool no_kernels;           /* the driver cannot load them */
+    bp__cu_words *words;       /* blocks of pinned memory (words.c), and their pieces that no run uses */
+    uint64_t *unused_words;
 } bp__cu_device;
 
 typedef struct bp__cu_queue {

@@ -29,9 +29,10 @@ bp_status bp__cu_library_load(const bp_host *host, int *version, int *count);
 /* Returns the time of a monotonic clock, in ns. */
 int64_t bp__cu_now(void);
 
-/* Drops the events and graphs that the device keeps. It was entered. */
+/* Drops the events, graphs and pinned words that the device keeps. It was entered. */
 void bp__cu_events_free(bp__cu_device *device);
 void bp__cu_graphs_free(bp__cu_device *device);
+void bp__cu_words_free(bp__cu_device *device);
 void bp__cu_event_hold(bp__cu_event *event);
 
 /* Returns whether the driver answers every call with this error from now on. */

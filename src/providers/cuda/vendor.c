@@ -156,17 +156,17 @@ void *bp__cu_vendor_plan(const bp__cu_vendor *instance, size_t size) {
     return memset(plan, 0, size);
 }
 
-/* Runs, and sets *event behind what was enqueued. */
-static bp_status run_in_context(const bp__cu_queue *queue, bp__cu_vendor_run run, const void *plan, void *call,
-                                void **event) {
-    bp__cu_scope scope;
+/* Calls run() in the context of the queue, and marks the end with *event. */
+static bp_status run_marked(const bp_host *host, const bp_exec *exec, bp__cu_vendor_run run, const void *plan,
+                            void *call, void **event) {
+    const bp__cu_queue *queue = host->queue(exec->queue);
     bp_status status = bp__cu_queue_check(queue);
     if (status != BP_OK) {
         return status;
     }
+    bp__cu_scope scope;
     const CUresult code = bp__cu_enter(queue->device, false, &scope);
-    status =
-        code == BP__CU_SUCCESS ? run(plan, call, queue) : bp__cu_fail(queue->device->host, code, "cuCtxPushCurrent");
+    status = code == BP__CU_SUCCESS ? run(plan, call, queue) : bp__cu_fail(host, code, "cuCtxPushCurrent");
     status = status == BP_OK ? bp__cu_mark(queue, event) : status;
     bp__cu_leave(&scope);
     return status;
@@ -175,7 +175,7 @@ static bp_status run_in_context(const bp__cu_queue *queue, bp__cu_vendor_run run
 bp_status bp__cu_vendor_enqueue(const bp_host *host, const bp_exec *exec, bp__cu_vendor_run run, const void *plan,
                                 void *call) {
     void *event = NULL;
-    const bp_status status = run_in_context(host->queue(exec->queue), run, plan, call, &event);
+    const bp_status status = run_marked(host, exec, run, plan, call, &event);
     return status == BP_OK ? host->enqueued(exec->queue, event) : status;
 }
 
@@ -183,10 +183,10 @@ bp_status bp__cu_vendor_enqueue_checked(const bp_host *host, const bp_exec *exec
                                         const void *plan, void *call, bp_status (*check)(void *user, int ended),
                                         void *user) {
     void *event = NULL;
-    const bp_status status = run_in_context(host->queue(exec->queue), run, plan, call, &event);
-    if (status != BP_OK) {
-        check(user, 0);
-        return status;
+    const bp_status status = run_marked(host, exec, run, plan, call, &event);
+    if (status == BP_OK) {
+        return host->enqueued_checked(exec->queue, event, check, user);
     }
-    return host->enqueued_checked(exec->queue, event, check, user);
+    (void)check(user, 0);
+    return status;
 }

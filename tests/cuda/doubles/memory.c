@@ -216,17 +216,18 @@ static void look_for_use(stream *each, void *user) {
 CUresult cuMemFreeHost(void *memory) {
     context *current;
     CUresult code = double_enter(&current);
+    const bool keeps_error = code != BP__CU_SUCCESS && current && code == current->error; /* it frees nevertheless */
     pthread_mutex_lock(&double_mutex);
-    code = code ? code : double_unsafe();
+    const CUresult refused = code == BP__CU_SUCCESS || keeps_error ? double_unsafe() : code;
     block *found = block_of(host_blocks, (uint64_t)(uintptr_t)memory, 1);
     if (!found) {
         double_violate("pinned memory is freed that does not exist");
-    } else if (code == BP__CU_SUCCESS) {
+    } else if (refused == BP__CU_SUCCESS) {
         double_visit_streams(look_for_use, memory);
         free(found->bytes);
         found->bytes = NULL;
         cuda_double.pinned--;
     }
     pthread_mutex_unlock(&double_mutex);
-    return code;
+    return refused ? refused : code;
 }

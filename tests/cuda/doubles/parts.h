@@ -116,7 +116,7 @@ struct CUgraphExec_st {
 /* Runs all threads of a kernel that was compiled for the host. */
 typedef void (*compiled_kernel)(void **parameters, const unsigned *shape, uint64_t (*translate)(uint64_t));
 
-enum { REGISTERS_MOST = 32, LINES_MOST = 256, WORDS_MOST = 16, WORD_BYTES = 64 };
+enum { REGISTERS_MOST = 40, LINES_MOST = 320, WORDS_MOST = 16, WORD_BYTES = 64 };
 
 /* A line of PTX. */
 typedef struct line {

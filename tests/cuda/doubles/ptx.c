@@ -3,6 +3,7 @@
 #include "parts.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,13 +170,132 @@ static uint64_t multiplied_f32(uint64_t a, uint64_t b) {
     return product;
 }
 
-static uint64_t multiplied_f64(uint64_t a, uint64_t b) {
+/* Returns the result of an operation in double precision, whose name begins with its first letter. */
+static uint64_t computed_f64(char operation, uint64_t a, uint64_t b) {
     double x, y;
     memcpy(&x, &a, sizeof x);
     memcpy(&y, &b, sizeof y);
-    x *= y;
+    switch (operation) {
+    case 'm':
+        x *= y;
+        break;
+    case 'a':
+        x += y;
+        break;
+    case 'd':
+        x /= y;
+        break;
+    default:
+        x -= y;
+        break;
+    }
     memcpy(&a, &x, sizeof x);
     return a;
+}
+
+static uint64_t root_f64(uint64_t a) {
+    double x;
+    memcpy(&x, &a, sizeof x);
+    x = sqrt(x);
+    memcpy(&a, &x, sizeof x);
+    return a;
+}
+
+static uint64_t float_of(int64_t a) {
+    const double x = (double)a;
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof x);
+    return bits;
+}
+
+static uint64_t widened(uint64_t a) {
+    float x;
+    memcpy(&x, &a, sizeof x);
+    const double wide = (double)x;
+    memcpy(&a, &wide, sizeof wide);
+    return a;
+}
+
+static uint64_t narrowed(uint64_t a) {
+    double x;
+    memcpy(&x, &a, sizeof x);
+    const float narrow = (float)x;
+    a = 0;
+    memcpy(&a, &narrow, sizeof narrow);
+    return a;
+}
+
+/* Replaces the number at an address by another one that is less, and sets *old to the number before. */
+static void take_minimum(thread *own, uint64_t *old, uint64_t address, uint64_t other) {
+    uint8_t *memory = double_bytes(address, sizeof *old);
+    if (!memory || address % sizeof *old != 0) {
+        own->error = memory ? BP__CU_MISALIGNED_ADDRESS : BP__CU_ILLEGAL_ADDRESS;
+        return;
+    }
+    memcpy(old, memory, sizeof *old);
+    memcpy(memory, *old < other ? old : &other, sizeof other);
+}
+
+static bool is_one_of(const char *name, const char *one, const char *other) {
+    return strcmp(name, one) == 0 || strcmp(name, other) == 0;
+}
+
+/* Sets *to to the result of an arithmetic instruction. Returns false for another one. */
+static bool calculate(const char *name, uint64_t a, uint64_t b, uint64_t c, uint64_t *to) {
+    if (strcmp(name, "mul.f32") == 0) {
+        *to = multiplied_f32(a, b);
+    } else if (is_one_of(name, "mul.f64", "add.f64") || is_one_of(name, "sub.f64", "div.rn.f64")) {
+        *to = computed_f64(*name, a, b);
+    } else if (strcmp(name, "sqrt.rn.f64") == 0) {
+        *to = root_f64(a);
+    } else if (strcmp(name, "cvt.rn.f64.s64") == 0) {
+        *to = float_of((int64_t)a);
+    } else if (strcmp(name, "cvt.f64.f32") == 0) {
+        *to = widened(a);
+    } else if (strcmp(name, "cvt.rn.f32.f64") == 0) {
+        *to = narrowed(a);
+    } else if (is_one_of(name, "mul.wide.u32", "mul.lo.u64")) {
+        *to = a * b;
+    } else if (strcmp(name, "add.u64") == 0) {
+        *to = a + b;
+    } else if (strcmp(name, "sub.u64") == 0) {
+        *to = a - b;
+    } else if (strcmp(name, "div.u64") == 0 && b != 0) {
+        *to = a / b;
+    } else if (strcmp(name, "mad.lo.u64") == 0) {
+        *to = a * b + c;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* The same for moves, comparisons, and instructions on bits. */
+static bool decide(const char *name, uint64_t a, uint64_t b, uint64_t *to) {
+    if (is_one_of(name, "mov.u32", "mov.u64") || strcmp(name, "cvt.u64.u32") == 0) {
+        *to = a;
+    } else if (strcmp(name, "setp.ge.u64") == 0) {
+        *to = a >= b;
+    } else if (strcmp(name, "setp.eq.u64") == 0) {
+        *to = a == b;
+    } else if (strcmp(name, "setp.ge.s64") == 0) {
+        *to = (int64_t)a >= (int64_t)b;
+    } else if (strcmp(name, "setp.le.s64") == 0) {
+        *to = (int64_t)a <= (int64_t)b;
+    } else if (is_one_of(name, "and.b64", "and.pred")) {
+        *to = a & b;
+    } else if (strcmp(name, "xor.b64") == 0) {
+        *to = a ^ b;
+    } else if (strcmp(name, "or.b64") == 0) {
+        *to = a | b;
+    } else if (strcmp(name, "shl.b64") == 0) {
+        *to = b < 64 ? a << b : 0;
+    } else if (strcmp(name, "shr.u64") == 0) {
+        *to = b < 64 ? a >> b : 0;
+    } else {
+        return false;
+    }
+    return true;
 }
 
 /* Runs one instruction other than a branch. */
@@ -194,27 +314,9 @@ static void run_line(thread *own, const line *words) {
         const uint64_t b = last >= 3 ? value_of(own, words->words[3]) : 0;
         const uint64_t c = last >= 4 ? value_of(own, words->words[4]) : 0;
         uint64_t *to = register_of(own, words->words[1]);
-        if (strcmp(name, "mov.u32") == 0 || strcmp(name, "mov.u64") == 0 || strcmp(name, "cvt.u64.u32") == 0) {
-            *to = a;
-        } else if (strcmp(name, "mul.f32") == 0) {
-            *to = multiplied_f32(a, b);
-        } else if (strcmp(name, "mul.f64") == 0) {
-            *to = multiplied_f64(a, b);
-        } else if (strcmp(name, "mul.wide.u32") == 0 || strcmp(name, "mul.lo.u64") == 0) {
-            *to = a * b;
-        } else if (strcmp(name, "add.u64") == 0) {
-            *to = a + b;
-        } else if (strcmp(name, "sub.u64") == 0) {
-            *to = a - b;
-        } else if (strcmp(name, "div.u64") == 0 && b != 0) {
-            *to = a / b;
-        } else if (strcmp(name, "mad.lo.u64") == 0) {
-            *to = a * b + c;
-        } else if (strcmp(name, "setp.ge.u64") == 0) {
-            *to = a >= b;
-        } else if (strcmp(name, "setp.eq.u64") == 0) {
-            *to = a == b;
-        } else {
+        if (strcmp(name, "atom.min.u64") == 0) {
+            take_minimum(own, to, a, b);
+        } else if (!calculate(name, a, b, c, to) && !decide(name, a, b, to)) {
             own->error = BP__CU_ILLEGAL_INSTRUCTION;
         }
     }
@@ -247,7 +349,9 @@ static CUresult run_thread(thread *own) {
         if (strcmp(first, "ret") == 0) {
             return BP__CU_SUCCESS;
         }
-        if (*first == '@' && strcmp(words->words[1], "bra") == 0) { /* @%predicate bra LABEL */
+        if (strcmp(first, "bra") == 0) {
+            at = find_label(own->kernel, words->words[1]);
+        } else if (*first == '@' && strcmp(words->words[1], "bra") == 0) { /* @%predicate bra LABEL */
             at = value_of(own, first + 1) ? find_label(own->kernel, words->words[2]) : at;
         } else if (*first == '@') { /* @%predicate INSTRUCTION */
             run_if(own, words);
