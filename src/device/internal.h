@@ -79,7 +79,10 @@ bp_status bp__device_block_size(int32_t place, void *base, size_t *size);
 
 /* Returns the number of queues, events and device tensors that the program holds. */
 int64_t bp__devices_held(void);
-/* Closes all devices and runtimes, after the work of the remaining queues. Called when nothing is held, after the plans
+/* Waits for the work of all queues, and ends the queues of threads. Called before the providers' instances are freed,
+ * whose memory and kernels this work uses. */
+void bp__device_finish(void);
+/* Closes all devices and runtimes. Called when nothing is held, after the plans
  * and the providers' instances were freed. */
 void bp__device_reset(void);
 /* Hold this module's mutexes while the process forks; call bp__device_fork_lock() before bp__registry_fork_lock() and

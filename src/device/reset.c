@@ -20,9 +20,12 @@ static void finish(bp__device *device) {
     bp__error_return(&held);
 }
 
-void bp__device_reset(void) {
+void bp__device_finish(void) {
     bp__threads_forget();
     bp__devices_visit(finish);
+}
+
+void bp__device_reset(void) {
     bp__devices_close();
     bp__list_reset();
 }

@@ -48,6 +48,7 @@ bp_status bp_reset(void) {
     bp__cache_reset();
     bp__tune_reset();
     bp__trace_reset();
+    bp__device_finish();
     bp__candidates_reset();
     bp__device_reset();
     bp__maps_reset();

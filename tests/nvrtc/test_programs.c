@@ -6,6 +6,7 @@
 #include "support/contains.h"
 
 #include <dlfcn.h>
+#include <pthread.h>
 
 #define NVRTC_DOUBLES BP_TEST_BUILD_DIR "/tests/nvrtc-doubles"
 #define I64(...) ((const int64_t[]){__VA_ARGS__})
@@ -322,6 +323,27 @@ static void takes_are_not_captured(void **state) {
     free_taking(&t);
 }
 
+static void *open_later(void *unused) {
+    the_double()->open_gate(true);
+    return unused;
+}
+
+/* Queued kernels, and the checks of their flags, need what the provider has. */
+static void reset_waits_for_queued_takes(void **state) {
+    (void)state;
+    taking t;
+    pthread_t opener;
+    make_taking(&t, 5);
+    assert_ok(take(&t)); /* compiles */
+    assert_ok(bp_device_wait(cuda_place(0)));
+    the_double()->open_gate(false);
+    assert_ok(take(&t));
+    assert_int_equal(pthread_create(&opener, NULL, open_later, NULL), 0);
+    free_taking(&t);
+    assert_ok(bp_reset());
+    pthread_join(opener, NULL);
+}
+
 /* ---- Switches ---- */
 
 /* The kernel of attention is a flash kernel, which cuda.flash_sdp disables. */
@@ -362,6 +384,7 @@ int main(void) {
                                        TEST(captured_transforms_keep_their_tables),
                                        TEST(many_runs_have_flags_of_their_own),
                                        TEST(takes_are_not_captured),
+                                       TEST(reset_waits_for_queued_takes),
                                        TEST(switches_of_attention_disable_the_kernel)};
     return cmocka_run_group_tests_name("programs", tests, start, stop_cuda);
 }

@@ -54,7 +54,7 @@ typedef ushort storage_f16;
 typedef float number_f16;
 typedef ushort storage_bf16;
 typedef float number_bf16;
-typedef char storage_i8;
+typedef signed char storage_i8; /* NVRTC's char has no sign on Arm */
 typedef uchar storage_u8;
 typedef uchar storage_b8;
 typedef int number_b8;

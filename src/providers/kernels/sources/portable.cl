@@ -1,5 +1,5 @@
 /* portable.cl - defines the words for what OpenCL C and CUDA C++ write differently. CUDA's are in
- * src/providers/nvrtc/prelude.cu. */
+ * cuda.cu. */
 #ifdef __OPENCL_VERSION__
 #define MAKE2(T, x, y) ((T)(x, y))
 #define MAKE4(T, x, y, z, w) ((T)(x, y, z, w))
