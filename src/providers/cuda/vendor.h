@@ -86,6 +86,11 @@ bp_status bp__cu_vendor_enqueue_checked(const bp_host *host, const bp_exec *exec
                                         const void *plan, void *call, bp_status (*check)(void *user, int ended),
                                         void *user);
 
+/* Take and give back two words of the host's memory, to which a run can copy without waiting (words.c). Words that a
+ * copy may still write are not given back. */
+bp_status bp__cu_words_take(bp__cu_device *device, uint64_t **words);
+void bp__cu_words_give(bp__cu_device *device, uint64_t *words);
+
 static inline uint64_t bp__cu_address(const bp_operand *operand) {
     return (uint64_t)(uintptr_t)bp_operand_address(operand);
 }

@@ -145,8 +145,8 @@ static inline void bp__kernel_constant(bp__kernel_step *step, const void *value,
 
 /* ---- What a provider describes ---- */
 
-/* The error of a run of take or gather that found an index out of range: no number of a driver's. */
-enum { BP__KERNEL_INDEX_OUT_OF_RANGE = -40001 };
+/* What a run of take or gather fails with that found an index out of range. */
+#define BP__KERNEL_INDEX_TEXT "an index is below 0, or not below the size of its axis"
 
 struct bp__kernel_backend {
     const char *provider; /* its name, for messages */
@@ -166,7 +166,7 @@ struct bp__kernel_backend {
     bp_status (*enqueue)(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec);
     void (*plan_end)(bp__kernel_plan *plan);
     /* Makes a prepared call, which the new one owns, report the int at the beginning of its workspace: if it is not 0,
-     * the run counts as failed with BP__KERNEL_INDEX_OUT_OF_RANGE. `inner` is destroyed if that fails. */
+     * the run counts as failed with BP_E_DEVICE and BP__KERNEL_INDEX_TEXT. `inner` is destroyed if that fails. */
     bp_status (*report_flag)(bp__kernel_device *device, bp_prepared *inner, bp_prepared **prepared);
 };
 

@@ -14,9 +14,6 @@ typedef struct bp__nvrtc_instance {
     bp__nvrtc_api api;    /* the functions, once a plan was made */
 } bp__nvrtc_instance;
 
-/* The flags of runs of take and gather, in pinned memory: see report.c. */
-typedef struct bp__nvrtc_flags bp__nvrtc_flags;
-
 /* What a device has. */
 typedef struct bp__nvrtc_device {
     bp__cu_part part; /* must be first */
@@ -27,7 +24,6 @@ typedef struct bp__nvrtc_device {
     CUevent copied;
     void **captured; /* memory of constants that graphs may read */
     int captured_count, captured_capacity;
-    bp__nvrtc_flags *flags;
 } bp__nvrtc_device;
 
 extern const bp__kernel_backend bp__nvrtc_backend; /* plan.c */
@@ -45,10 +41,14 @@ bp_status bp__nvrtc_find_target(const bp__nvrtc_instance *instance, uint32_t cap
 bp_status bp__nvrtc_build(bp__kernel_device *kernels, const char *source, const char *options, void **native);
 void bp__nvrtc_drop(bp__kernel_device *kernels, void *native);
 bp_status bp__nvrtc_report_flag(bp__kernel_device *kernels, bp_prepared *inner, bp_prepared **prepared);
-void bp__nvrtc_flags_free(bp__nvrtc_device *device);
 
-/* Enqueues the steps of a plan on a queue whose context is current. */
-bp_status bp__nvrtc_enqueue_steps(const bp__kernel_plan *plan, const bp_operand *operands, const bp_exec *exec,
-                                  CUstream stream);
+/* The call of a run. */
+typedef struct bp__nvrtc_run {
+    const bp_operand *operands;
+    const bp_exec *exec;
+} bp__nvrtc_run;
+
+/* Enqueues the steps of a plan on a stream, whose context is current. */
+bp_status bp__nvrtc_enqueue_steps(const bp__kernel_plan *plan, const bp__nvrtc_run *run, CUstream stream);
 
 #endif

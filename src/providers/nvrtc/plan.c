@@ -32,40 +32,43 @@ static void add_memory(parameters *p, uint64_t address) {
     p->count += 2;
 }
 
-static uint64_t address_of(const bp__kernel_argument *argument, const bp_operand *operands, const bp_exec *exec) {
+static uint64_t address_of(const bp__kernel_argument *argument, const bp__nvrtc_run *run) {
     switch (argument->kind) {
     case BP__KERNEL_OPERAND:
-        return bp__cu_address(&operands[argument->index]);
+        return bp__cu_address(&run->operands[argument->index]);
     case BP__KERNEL_WORKSPACE:
-        return bp__cu_address(&exec->workspace) + argument->offset;
+        return bp__cu_address(&run->exec->workspace) + argument->offset;
     default:
         return (uint64_t)(uintptr_t)argument->memory;
     }
 }
 
 static bp_status fail_address(const bp__kernel_device *device, const bp__kernel_argument *argument) {
-    return device->host->fail(BP_E_UNSUPPORTED,
-                              "nvrtc: the address of operand %d is no multiple of %u bytes, which kernels need",
-                              argument->index, (unsigned)argument->unit);
+    return argument->kind == BP__KERNEL_OPERAND
+               ? device->host->fail(BP_E_UNSUPPORTED,
+                                    "nvrtc: the address of operand %d is no multiple of %u bytes, which kernels need",
+                                    argument->index, (unsigned)argument->unit)
+               : device->host->fail(BP_E_INTERNAL, "nvrtc: a workspace is not aligned to %u bytes",
+                                    (unsigned)argument->unit);
 }
 
-static bp_status fill(const bp__kernel_plan *plan, const bp__kernel_step *step, const bp_operand *operands,
-                      const bp_exec *exec, parameters *p) {
+static bp_status fill(const bp__kernel_plan *plan, const bp__kernel_step *step, const bp__nvrtc_run *run,
+                      parameters *p) {
     int scalars = 0;
     p->count = 0;
     for (int i = 0; i < step->argument_count; i++) {
         const bp__kernel_argument *argument = &step->argument[i];
         if (bp__kernel_has_memory(argument->kind)) {
-            const uint64_t address = address_of(argument, operands, exec);
+            const uint64_t address = address_of(argument, run);
             if (argument->unit > 1 && address % argument->unit != 0) {
                 return fail_address(plan->device, argument);
             }
             add_memory(p, address);
         } else if (argument->kind == BP__KERNEL_SCALAR) {
-            bp__kernel_scalar_bytes(argument, exec->scalars, p->scalars[scalars]);
+            bp__kernel_scalar_bytes(argument, run->exec->scalars, p->scalars[scalars]);
             p->at[p->count++] = p->scalars[scalars++];
         } else {
-            p->at[p->count++] = argument->kind == BP__KERNEL_HOST ? bp_operand_address(&operands[argument->index])
+            p->at[p->count++] = argument->kind == BP__KERNEL_HOST ? bp_operand_address(&run->operands[argument->index])
                                                                   : (void *)(uintptr_t)argument->value;
         }
     }
@@ -81,10 +84,10 @@ static unsigned items_of(const bp__kernel_step *step, unsigned dimension) {
     return dimension < step->dimensions ? (unsigned)step->local[dimension] : 1;
 }
 
-static bp_status launch(const bp__kernel_plan *plan, const bp__kernel_step *step, const bp_operand *operands,
-                        const bp_exec *exec, CUstream stream) {
+static bp_status launch(const bp__kernel_plan *plan, const bp__kernel_step *step, const bp__nvrtc_run *run,
+                        CUstream stream) {
     parameters p;
-    const bp_status status = fill(plan, step, operands, exec, &p);
+    const bp_status status = fill(plan, step, run, &p);
     if (status != BP_OK) {
         return status;
     }
@@ -103,29 +106,22 @@ static void note_capture(nvrtc_plan *plan, CUstream stream) {
     }
 }
 
-bp_status bp__nvrtc_enqueue_steps(const bp__kernel_plan *base, const bp_operand *operands, const bp_exec *exec,
-                                  CUstream stream) {
+bp_status bp__nvrtc_enqueue_steps(const bp__kernel_plan *base, const bp__nvrtc_run *run, CUstream stream) {
     bp_status status = BP_OK;
     note_capture((nvrtc_plan *)(uintptr_t)base, stream);
     for (int i = 0; i < base->step_count && status == BP_OK; i++) {
-        status = launch(base, &base->steps[i], operands, exec, stream);
+        status = launch(base, &base->steps[i], run, stream);
     }
     return status;
 }
 
-typedef struct run_of {
-    const bp_operand *operands;
-    const bp_exec *exec;
-} run_of;
-
-static bp_status run_steps(const void *plan, void *given, const bp__cu_queue *queue) {
-    const run_of *run = given;
-    return bp__nvrtc_enqueue_steps(plan, run->operands, run->exec, queue->native);
+static bp_status run_steps(const void *plan, void *run, const bp__cu_queue *queue) {
+    return bp__nvrtc_enqueue_steps(plan, run, queue->native);
 }
 
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__kernel_plan *plan = (const bp__kernel_plan *)self;
-    run_of run = {operands, exec};
+    bp__nvrtc_run run = {operands, exec};
     return bp__cu_vendor_enqueue(plan->device->host, exec, run_steps, plan, &run);
 }
 
@@ -207,8 +203,9 @@ static bp_status make_constant(bp__kernel_device *kernels, const void *value, si
 
 static void free_constant(bp__kernel_device *kernels, void *memory) {
     bp__cu_scope scope;
-    (void)bp__cu_enter(bp__nvrtc_device_of(kernels)->part.device, true, &scope);
-    bp__cu.MemFree((CUdeviceptr)(uintptr_t)memory);
+    if (bp__cu_enter(bp__nvrtc_device_of(kernels)->part.device, true, &scope) == BP__CU_SUCCESS) {
+        bp__cu.MemFree((CUdeviceptr)(uintptr_t)memory);
+    }
     bp__cu_leave(&scope);
 }
 

@@ -43,7 +43,6 @@ static void end(bp__cu_vendor *instance, bp__cu_part *part) {
     if (gone->stream) {
         bp__cu.StreamDestroy(gone->stream);
     }
-    bp__nvrtc_flags_free(gone);
 }
 
 static const bp__cu_vendor_kind kind = {"nvrtc",  "a library of CUDA 12 or 13", LEAST_MAJOR, MOST_MAJOR, functions,

@@ -1,26 +1,14 @@
 /* report.c - reports a flag that a run of take or gather has set on the device.
  *
- * The flag is copied to pinned memory behind the kernels. The host looks at it when the copy has ended. Pages of flags
- * are kept until the device is closed. */
+ * The flag is copied to pinned memory behind the kernels. The host looks at it when the copy has ended. */
 #include "providers/nvrtc/nvrtc.h"
 
 #include <string.h>
 
-enum { FLAGS_OF_PAGE = 512 };
-
-/* A page of flags. An unused one has the number of the next unused one, -1 at the end. */
-struct bp__nvrtc_flags {
-    bp__nvrtc_flags *next;
-    int *pinned;
-    int unused;
-    int link[FLAGS_OF_PAGE];
-};
-
 /* The flag of a run. */
 typedef struct report {
-    bp__nvrtc_device *device;
-    bp__nvrtc_flags *page;
-    int number;
+    bp__cu_device *device;
+    uint64_t *words; /* the first one gets the flag */
 } report;
 
 typedef struct reporting {
@@ -29,100 +17,43 @@ typedef struct reporting {
     bp__nvrtc_device *device;
 } reporting;
 
-/* ---- Flags ---- */
-
-static bp_status new_page(bp__nvrtc_device *device, bp__nvrtc_flags **made) {
-    const bp_host *host = device->kernels.host;
-    bp__nvrtc_flags *page = host->allocate(sizeof *page);
-    void *pinned = NULL;
-    if (!page) {
-        return host->fail(BP_E_NO_MEMORY, "nvrtc: no memory for flags");
-    }
-    bp__cu_scope scope;
-    CUresult code = bp__cu_enter(device->part.device, true, &scope);
-    code = code ? code
-                : bp__cu.MemHostAlloc(&pinned, FLAGS_OF_PAGE * sizeof page->pinned[0], BP__CU_MEMHOSTALLOC_PORTABLE);
-    bp__cu_leave(&scope);
-    if (code != BP__CU_SUCCESS) {
-        host->release(page);
-        return bp__cu_fail(host, code, "cuMemHostAlloc");
-    }
-    *page = (bp__nvrtc_flags){.next = device->flags, .pinned = pinned};
-    for (int i = 0; i < FLAGS_OF_PAGE; i++) {
-        page->link[i] = i + 1 < FLAGS_OF_PAGE ? i + 1 : -1;
-    }
-    device->flags = page;
-    *made = page;
-    return BP_OK;
-}
-
-static bp_status take_flag(bp__nvrtc_device *device, report *r) {
-    pthread_mutex_lock(&device->kernels.mutex);
-    bp__nvrtc_flags *page = device->flags;
-    while (page && page->unused < 0) {
-        page = page->next;
-    }
-    const bp_status status = page ? BP_OK : new_page(device, &page);
-    if (status == BP_OK) {
-        *r = (report){device, page, page->unused};
-        page->unused = page->link[r->number];
-    }
-    pthread_mutex_unlock(&device->kernels.mutex);
-    return status;
-}
-
-static void give_flag(const report *r) {
-    pthread_mutex_lock(&r->device->kernels.mutex);
-    r->page->link[r->number] = r->page->unused;
-    r->page->unused = r->number;
-    pthread_mutex_unlock(&r->device->kernels.mutex);
-}
-
-void bp__nvrtc_flags_free(bp__nvrtc_device *device) {
-    while (device->flags) {
-        bp__nvrtc_flags *page = device->flags;
-        device->flags = page->next;
-        bp__cu.MemFreeHost(page->pinned);
-        device->kernels.host->release(page);
-    }
-}
-
-/* ---- Runs ---- */
-
 static bp_status check(void *user, int ended) {
     report *r = user;
-    const bp_host *host = r->device->kernels.host;
-    const bool out_of_range = ended && r->page->pinned[r->number] != 0;
-    give_flag(r);
+    const bp_host *host = r->device->host;
+    int32_t flag = 0;
+    if (ended) {
+        memcpy(&flag, r->words, sizeof flag);
+        bp__cu_words_give(r->device, r->words);
+    }
     host->release(r);
-    return out_of_range ? host->fail(BP_E_DEVICE, "an index is below 0, or not below the size of its axis") : BP_OK;
+    return flag ? host->fail(BP_E_DEVICE, BP__KERNEL_INDEX_TEXT) : BP_OK;
 }
 
-typedef struct run_of {
-    const bp_operand *operands;
-    const bp_exec *exec;
-    report *report;
-} run_of;
+typedef struct flagged_run {
+    const bp__nvrtc_run *run;
+    const report *report;
+} flagged_run;
 
 static bp_status run_and_read(const void *plan, void *given, const bp__cu_queue *queue) {
-    const run_of *run = given;
+    const flagged_run *all = given;
     const bp__kernel_plan *inner = plan;
-    const report *r = run->report;
+    const bp_host *host = inner->device->host;
     CUstreamCaptureStatus capture = BP__CU_STREAM_CAPTURE_STATUS_NONE;
     CUresult code = bp__cu.StreamIsCapturing(queue->native, &capture);
-    if (code == BP__CU_SUCCESS && capture != BP__CU_STREAM_CAPTURE_STATUS_NONE) {
-        return inner->device->host->fail(
-            BP_E_UNSUPPORTED,
-            "nvrtc: elements at indices cannot be captured: the host examines the indices of each run");
+    if (code != BP__CU_SUCCESS) {
+        return bp__cu_fail(host, code, "cuStreamIsCapturing");
     }
-    const bp_status status = bp__nvrtc_enqueue_steps(inner, run->operands, run->exec, queue->native);
+    if (capture != BP__CU_STREAM_CAPTURE_STATUS_NONE) {
+        return host->fail(BP_E_UNSUPPORTED, "nvrtc: elements at indices cannot be captured: the host examines the "
+                                            "indices of each run");
+    }
+    const bp_status status = bp__nvrtc_enqueue_steps(inner, all->run, queue->native);
     if (status != BP_OK) {
         return status;
     }
-    code = code ? code
-                : bp__cu.MemcpyDtoHAsync(&r->page->pinned[r->number], bp__cu_address(&run->exec->workspace),
-                                         sizeof r->page->pinned[0], queue->native);
-    return code == BP__CU_SUCCESS ? BP_OK : bp__cu_fail(inner->device->host, code, "cuMemcpyDtoHAsync");
+    code = bp__cu.MemcpyDtoHAsync(all->report->words, bp__cu_address(&all->run->exec->workspace), sizeof(int32_t),
+                                  queue->native);
+    return code == BP__CU_SUCCESS ? BP_OK : bp__cu_fail(host, code, "cuMemcpyDtoHAsync");
 }
 
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
@@ -132,13 +63,15 @@ static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, co
     if (!r) {
         return host->fail(BP_E_NO_MEMORY, "nvrtc: no memory for the report of a run");
     }
-    bp_status status = take_flag(plan->device, r);
+    *r = (report){.device = plan->device->part.device};
+    const bp_status status = bp__cu_words_take(r->device, &r->words);
     if (status != BP_OK) {
         host->release(r);
         return status;
     }
-    run_of run = {operands, exec, r};
-    return bp__cu_vendor_enqueue_checked(host, exec, run_and_read, plan->inner, &run, check, r);
+    const bp__nvrtc_run run = {operands, exec};
+    flagged_run all = {&run, r};
+    return bp__cu_vendor_enqueue_checked(host, exec, run_and_read, plan->inner, &all, check, r);
 }
 
 static void destroy(bp_prepared *self) {

@@ -22,8 +22,8 @@ const char *bp__cl_error_name(int64_t code, int *lost) {
         BP__CL_ERRORS(X)
         X(PLATFORM_NOT_FOUND_KHR, -1001)
 #undef X
-    case BP__KERNEL_INDEX_OUT_OF_RANGE:
-        return "an index is below 0, or not below the size of its axis";
+    case BP__CL_INDEX_OUT_OF_RANGE:
+        return BP__KERNEL_INDEX_TEXT;
     case NVIDIA_ILLEGAL_ACCESS:
         return "illegal access to memory";
     default:

@@ -20,7 +20,7 @@ typedef struct report {
 } report;
 
 static int32_t judge(void *context) {
-    return ((const report *)context)->flag ? BP__KERNEL_INDEX_OUT_OF_RANGE : BP__CL_COMPLETE;
+    return ((const report *)context)->flag ? BP__CL_INDEX_OUT_OF_RANGE : BP__CL_COMPLETE;
 }
 
 /* Links the end of the read to an event that fails with the flag. The report is the link's from then on. */
