@@ -39,7 +39,8 @@ left_out=long
 keep ctest ctest --test-dir "$folder" --output-on-failure --no-tests=error -j3 ${left_out:+--label-exclude "^($left_out)\$"}
 finish ctest 'tests? passed'
 skipped=$(grep -c 'Test *#.*\*\*\*Skipped' "$folder/test-log-ctest")
-[ "$skipped" = 0 ] || count ctest "$skipped of these tests were skipped, as this machine or build lacks what they need"
+cases=$(awk '/ SKIPPED TEST\(S\)$/ { cases += $1 } END { print cases + 0 }' "$folder/Testing/Temporary/LastTest.log")
+[ "$skipped$cases" = 00 ] || count ctest "skipped, for lack of what they need: $skipped of these tests, and $cases cases in others"
 if [ -n "${LEFT_OUT:-}" ]; then
     number=$(ctest --test-dir "$folder" -N -L "^$LEFT_OUT\$" | sed -n 's/^Total Tests: //p')
     count ctest "$number more tests were left out, because $LEFT_OUT_REASON"

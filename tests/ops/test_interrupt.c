@@ -203,9 +203,9 @@ static void check_job(const struct job *job, int threads) {
     drop(&w);
 }
 
-/* ThreadSanitizer makes a job take up to ten seconds: there each test has another third of the jobs. */
+/* ThreadSanitizer and an emulator make a job take up to ten seconds: there each test has another third of the jobs. */
 static void check_jobs(int threads, size_t first) {
-    const size_t step = test_sanitized_by("thread") ? 3 : 1;
+    const size_t step = test_sanitized_by("thread") || test_emulated() ? 3 : 1;
     for (size_t i = first % step; i < sizeof jobs / sizeof *jobs; i += step) {
         if (is_there(jobs[i].library)) {
             check_job(&jobs[i], threads);
