@@ -83,7 +83,7 @@ aarch64: bootstrap ## install requirements, build for 64-bit ARM, and run the C 
 	@tools/aarch64.sh
 	@$(MAKE) --no-print-directory build-aarch64/CMakeCache.txt
 	@cmake --build build-aarch64 -j $(JOBS)
-	@tools/test.sh build-aarch64 ctest
+	@tools/aarch64_tests.sh
 
 test-opencl: build ## run the tests of devices, of CUDA, cuBLAS, cuFFT, cuSOLVER and OpenCL alone, and Python's tests on devices
 	@TESTED_ALL=1 ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS) -R '^(device|cuda|cublas|cufft|cusolver|opencl|opencl_ops|clblast)_'

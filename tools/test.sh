@@ -2,6 +2,7 @@
 # Runs every test of a build folder (default build): ctest, then pytest for the command and for the Python package, both at once. Runs all
 # of them, and fails if one fails. The last lines are the counts, which are also written to FOLDER/test-counts.
 # Usage: tools/test.sh [FOLDER [ctest]]; with ctest, pytest is skipped. With TESTED_ALL=1 tests leave nothing out (`make test-all`).
+# LEFT_OUT is a label of ctest whose tests are left out, and LEFT_OUT_REASON says why; the last lines count them.
 set -u
 cd "$(dirname "$0")/.."
 folder=${1:-build}
@@ -31,11 +32,19 @@ finish() {
     count "$1" "$(grep -E "$2" "$folder/test-log-$1" | tail -n 1 | sed 's/^=* *//; s/ *=*$//')"
 }
 
-left_out='--label-exclude long'
+left_out=long
 [ -z "${TESTED_ALL:-}" ] || left_out=
+[ -z "${LEFT_OUT:-}" ] || left_out=${left_out:+$left_out|}$LEFT_OUT
 # One more at once than the smallest machine has processors, because some tests wait.
-keep ctest ctest --test-dir "$folder" --output-on-failure --no-tests=error -j3 $left_out
+keep ctest ctest --test-dir "$folder" --output-on-failure --no-tests=error -j3 ${left_out:+--label-exclude "^($left_out)\$"}
 finish ctest 'tests? passed'
+skipped=$(grep -c 'Test *#.*\*\*\*Skipped' "$folder/test-log-ctest")
+cases=$(awk '/ SKIPPED TEST\(S\)$/ { cases += $1 } END { print cases + 0 }' "$folder/Testing/Temporary/LastTest.log")
+[ "$skipped$cases" = 00 ] || count ctest "skipped, for lack of what they need: $skipped of these tests, and $cases cases in others"
+if [ -n "${LEFT_OUT:-}" ]; then
+    number=$(ctest --test-dir "$folder" -N -L "^$LEFT_OUT\$" | sed -n 's/^Total Tests: //p')
+    count ctest "$number more tests were left out, because $LEFT_OUT_REASON"
+fi
 if [ "$only" = ctest ]; then
     :
 elif .venv/bin/python -c 'import numpy, pytest' 2>/dev/null; then

@@ -76,7 +76,7 @@ bool steps_begin(int count, char **words, const step *steps, int step_count) {
         exit(2);
     }
     if (test_emulated()) {
-        printf("skipped: an emulated program cannot start itself again\n");
+        printf("skipped: the measurements of an emulated program take longer than their limits of time\n");
         return false;
     }
     if (!mkdtemp(steps_folder)) {

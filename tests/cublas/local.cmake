@@ -16,7 +16,7 @@ set(null_sources ${CMAKE_CURRENT_LIST_DIR}/null)
 add_vendor_double(cublas null_lt null libcublasLt.so.13 ${null_sources}/lt.c ${null_sources}/heuristic.c)
 add_vendor_double(cublas null_driver null libcuda.so.1 ${null_sources}/defaults.c ${null_sources}/driver.c)
 add_project_test(cublas_null_costs sh -c
-    "$<TARGET_FILE:gpu_check> --part costs.products --folder ${cublas_doubles}/null | grep 'a product of f16'")
+    "${emulated} $<TARGET_FILE:gpu_check> --part costs.products --folder ${cublas_doubles}/null | grep 'a product of f16'")
 set_property(TEST cublas_null_costs APPEND PROPERTY ENVIRONMENT BACKPLANE_LIBRARY_PATH=${cublas_doubles}/null
     BACKPLANE_REGISTRY_SYSTEM=false BACKPLANE_REGISTRY_CACHE=off)
 
@@ -41,5 +41,5 @@ foreach(each products:transposition products:conjugate products:ld products:batc
     string(REPLACE ":" ";" each ${each})
     list(GET each 0 program)
     list(GET each 1 fault)
-    add_project_test(cublas_fault_${fault} sh -c "! CUBLAS_FAULT=${fault} $<TARGET_FILE:test_cublas_${program}>")
+    add_project_test(cublas_fault_${fault} sh -c "! CUBLAS_FAULT=${fault} ${emulated} $<TARGET_FILE:test_cublas_${program}>")
 endforeach()

@@ -6,7 +6,7 @@ add_vendor_double(cuda short short libcuda.so.1 ${CMAKE_CURRENT_LIST_DIR}/double
 
 # Each rule of the driver that a test relies on: the test fails, or crashes, if the double breaks the rule.
 function(expect_fault program fault)
-    add_project_test(cuda_fault_${fault} sh -c "! CUDA_FAULT=${fault} $<TARGET_FILE:test_cuda_${program}>")
+    add_project_test(cuda_fault_${fault} sh -c "! CUDA_FAULT=${fault} ${emulated} $<TARGET_FILE:test_cuda_${program}>")
 endfunction()
 
 # The header of CUDA's toolkit or of its wheels, for the comparison with our prototypes.
@@ -39,7 +39,7 @@ foreach(pair 1:driver.events.waits 2:driver.streams.default 4:driver.memory.free
     list(GET pair 0 fault)
     list(GET pair 1 part)
     string(APPEND faults
-        "CUDA_DOUBLE=fault=${fault} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
+        "CUDA_DOUBLE=fault=${fault} ${emulated} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
 endforeach()
 foreach(pair 1:products.values 3:products.values 5:products.values 6:products.nan 7:products.tf32 8:products.order 9:products.layers
         10:products.layers 13:products.addresses)
@@ -47,7 +47,7 @@ foreach(pair 1:products.values 3:products.values 5:products.values 6:products.na
     list(GET pair 0 fault)
     list(GET pair 1 part)
     string(APPEND faults
-        "CUBLAS_DOUBLE=fault=${fault} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
+        "CUBLAS_DOUBLE=fault=${fault} ${emulated} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
 endforeach()
 foreach(pair 1:transforms.order 2:transforms.order 3:transforms.layouts 4:transforms.layouts 5:transforms.values
         6:transforms.values 8:transforms.values)
@@ -55,7 +55,7 @@ foreach(pair 1:transforms.order 2:transforms.order 3:transforms.layouts 4:transf
     list(GET pair 0 fault)
     list(GET pair 1 part)
     string(APPEND faults
-        "CUFFT_DOUBLE=fault=${fault} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
+        "CUFFT_DOUBLE=fault=${fault} ${emulated} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
 endforeach()
 foreach(pair 1:linalg.order 2:linalg.order 3:linalg.values 4:linalg.values 6:linalg.values 7:linalg.values 8:linalg.failing
         10:linalg.spectra 11:linalg.spectra)
@@ -67,6 +67,6 @@ foreach(pair 1:linalg.order 2:linalg.order 3:linalg.values 4:linalg.values 6:lin
 endforeach()
 add_project_test(cuda_gpu_check_faults sh -c "${faults}")
 set_property(TEST cuda_gpu_check_faults APPEND PROPERTY ENVIRONMENT ${with_double})
-add_project_test(cuda_gpu_check_without_device sh -c "$<TARGET_FILE:gpu_check> | grep 'no device: .*libcuda.so.1 was not found'")
+add_project_test(cuda_gpu_check_without_device sh -c "${emulated} $<TARGET_FILE:gpu_check> | grep 'no device: .*libcuda.so.1 was not found'")
 set_property(TEST cuda_gpu_check_without_device APPEND PROPERTY ENVIRONMENT BACKPLANE_LIBRARY_PATH= BACKPLANE_REGISTRY_SYSTEM=false
     BACKPLANE_REGISTRY_CACHE=off)

@@ -3,6 +3,7 @@
 
 #include "support/child.h"
 
+#include <elf.h>
 #include <sys/stat.h>
 
 static bp_device_info entry_of_cuda(void) {
@@ -132,6 +133,19 @@ static void a_driver_that_does_not_start_is_broken(void **state) {
     assert_ok(bp_reset());
 }
 
+/* The processor that an ELF file is for, or 0. */
+static uint16_t machine_of(const char *path) {
+    FILE *file = fopen(path, "rb");
+    Elf64_Ehdr header = {.e_machine = 0};
+    if (file) {
+        if (fread(&header, sizeof header, 1, file) != 1) {
+            header.e_machine = 0;
+        }
+        fclose(file);
+    }
+    return header.e_machine;
+}
+
 /* Every call of the toolkit's own stub fails. */
 static void the_stub_of_the_toolkit_is_named(void **state) {
     (void)state;
@@ -141,6 +155,11 @@ static void the_stub_of_the_toolkit_is_named(void **state) {
     char folder[] = "/tmp/backplane-stub-XXXXXX", name[64];
     if (access(stub, R_OK) != 0) {
         print_message("skipped: no stub of CUDA's toolkit is installed\n");
+        skip();
+    }
+    if (machine_of(stub) !=
+        machine_of("/proc/self/exe")) { /* the program is for another processor than this machine's */
+        print_message("skipped: %s is for another processor than this program\n", stub);
         skip();
     }
     assert_non_null(mkdtemp(folder));

@@ -13,7 +13,7 @@ endforeach()
 # A cuFFT that does nothing, for use with the driver that does nothing (tests/cublas).
 add_vendor_double(cufft null null libcufft.so.12 ${CMAKE_CURRENT_LIST_DIR}/null/cufft.c ${CMAKE_CURRENT_LIST_DIR}/null/plan.c)
 add_project_test(cufft_null_costs sh -c
-    "$<TARGET_FILE:gpu_check> --part costs.transforms --folder ${cufft_doubles}/null | grep 'a transform of 64'")
+    "${emulated} $<TARGET_FILE:gpu_check> --part costs.transforms --folder ${cufft_doubles}/null | grep 'a transform of 64'")
 set_property(TEST cufft_null_costs APPEND PROPERTY ENVIRONMENT
     BACKPLANE_LIBRARY_PATH=${cufft_doubles}/null:${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/null BACKPLANE_REGISTRY_SYSTEM=false
     BACKPLANE_REGISTRY_CACHE=off)
@@ -31,5 +31,5 @@ foreach(each transforms:embed transforms:stride transforms:batch transforms:dire
     string(REPLACE ":" ";" each ${each})
     list(GET each 0 program)
     list(GET each 1 fault)
-    add_project_test(cufft_fault_${fault} sh -c "! CUFFT_FAULT=${fault} $<TARGET_FILE:test_cufft_${program}>")
+    add_project_test(cufft_fault_${fault} sh -c "! CUFFT_FAULT=${fault} ${emulated} $<TARGET_FILE:test_cufft_${program}>")
 endforeach()

@@ -9,8 +9,6 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-static bool there;
-
 static void *(*create_user_event)(void *context, int32_t *code);
 static int32_t (*set_user_event_status)(void *event, int32_t status);
 static int32_t (*release_event)(void *event);
@@ -36,9 +34,9 @@ static int start(void **state) {
     test_kernels_setup();
     setenv("BACKPLANE_DEVICE_EXCLUDE", "fake,other", 1);
     setenv("BACKPLANE_REGISTRY_PROBE_TIMEOUT", "60000", 1);
-    there = bp_device_find("opencl:1", &place) == BP_OK;
-    if (!there) {
-        print_message("skipped: there are no two OpenCL devices: %s\n", bp_last_error());
+    if (bp_device_find("opencl:1", &place) != BP_OK) {
+        printf("skipped: there are no two OpenCL devices: %s\n", bp_last_error());
+        exit(77); /* ctest counts it as skipped */
     }
     return 0;
 }
@@ -46,14 +44,6 @@ static int start(void **state) {
 static int stop(void **state) {
     (void)state;
     return bp_reset() == BP_OK && bp__live_blocks() == 0 ? 0 : -1;
-}
-
-static int need(void **state) {
-    (void)state;
-    if (!there) {
-        skip();
-    }
-    return 0;
 }
 
 /* ---- Gates ---- */
@@ -90,9 +80,6 @@ static void open_gate(void *gate, int32_t status) {
 static void test_listing_loads_no_driver(void **state) {
     (void)state;
     bp_device_info info = {.struct_size = sizeof info};
-    if (!there) {
-        skip();
-    }
     assert_ok(bp_device_describe(place_of("opencl:0"), &info));
     assert_int_equal(info.state, BP_DEVICE_READY);
     assert_true(info.units > 0 && info.memory > 0 && info.group_items > 0 && info.alignment > 0);
@@ -337,18 +324,17 @@ static void test_many_objects(void **state) {
 }
 
 int main(void) {
-#define TEST(name) cmocka_unit_test_setup(name, need)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_listing_loads_no_driver),
-        TEST(test_random_layouts),
-        TEST(test_nothing_runs_before_its_inputs),
-        TEST(test_failures_are_told),
-        TEST(test_reuse_waits_for_the_device),
-        TEST(test_maps),
-        TEST(test_times),
-        TEST(test_fork),
-        TEST(test_eight_threads),
-        TEST(test_many_objects),
+        cmocka_unit_test(test_random_layouts),
+        cmocka_unit_test(test_nothing_runs_before_its_inputs),
+        cmocka_unit_test(test_failures_are_told),
+        cmocka_unit_test(test_reuse_waits_for_the_device),
+        cmocka_unit_test(test_maps),
+        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_fork),
+        cmocka_unit_test(test_eight_threads),
+        cmocka_unit_test(test_many_objects),
     };
     return cmocka_run_group_tests(tests, start, stop);
 }

@@ -153,7 +153,11 @@ static void test_parts_are_marked(void **state) {
     for (int i = 0; bp_record_plan_at(record, i, &row); i++) {
         *(row.part ? &parts : &wholes) += (int)row.runs;
         *(row.part ? &in_parts : &in_whole) += row.total_ns;
-        assert_string_equal(row.operation, row.part ? "gemm" : "einsum");
+        if (row.part) { /* the libraries of the machine decide which of both multiplies two operands */
+            assert_true(strcmp(row.operation, "gemm") == 0 || strcmp(row.operation, "contract") == 0);
+        } else {
+            assert_string_equal(row.operation, "einsum");
+        }
     }
     assert_int_equal(parts, 2);
     assert_int_equal(wholes, 1);

@@ -6,6 +6,8 @@
 #define BP_FUZZ_ARRAYS_H
 
 #include "backplane.h"
+
+#include "../support/capability.h"
 #include "elements.h"
 #include "tensor/internal.h"
 
@@ -51,7 +53,7 @@ static inline void set_up(void) {
                                         "cpu.capability=avx2,num_threads=3"};
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     for (int i = 0; i < BP__COUNT(texts); i++) {
-        require(bp_options_new(&options[i], texts[i]) == BP_OK, texts[i]);
+        require(test_options_new(&options[i], texts[i]) == BP_OK, texts[i]);
     }
     for (int i = 0; i < ARENAS; i++) {
         char *memory = mmap(NULL, ARENA + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -7,6 +7,7 @@
 #include "fft_case.h"
 
 #include "backplane/machine.h"
+#include "support/conditions.h"
 #include "support/modes.h"
 
 #include <math.h>
@@ -67,9 +68,14 @@ static void check(const test_transform *what) {
     fft_free(&run);
 }
 
-/* Checks all kinds in both precisions. */
+/* Checks all kinds in both precisions. The reference is in long double, which 64-bit ARM has in software only, so under
+ * emulation each call takes another third of the kinds. */
 static void check_kinds(test_transform what) {
+    static int asked;
     for (int kind = 0; kind < 8; kind++) {
+        if (test_emulated() && asked++ % 3 > 0) {
+            continue;
+        }
         what = fft_kind(what, kind);
         check(&what);
     }

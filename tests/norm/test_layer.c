@@ -4,6 +4,7 @@
 #include "backplane.h"
 
 #include "support/arrays.h"
+#include "support/options.h"
 #include "support/pool.h"
 #include "support/results.h"
 #include <math.h>
@@ -139,8 +140,7 @@ static void end(normalization *c) {
 }
 
 static void run(const normalization *c, const char *setting) {
-    bp_options *options;
-    assert_int_equal(bp_options_new(&options, setting), BP_OK);
+    bp_options *options = test_options(setting);
     if (bp_layer_norm_run(options, &c->call) != BP_OK) {
         fail_msg("%s: %s", c->text, bp_last_error());
     }

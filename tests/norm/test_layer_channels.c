@@ -3,6 +3,7 @@
 #include "backplane.h"
 #include "support/arrays.h"
 #include "support/conditions.h"
+#include "support/options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,8 +73,7 @@ static void end(group_norm *c) {
 }
 
 static void run(const group_norm *c, const char *setting) {
-    bp_options *options = NULL;
-    assert_int_equal(bp_options_new(&options, setting), BP_OK);
+    bp_options *options = test_options(setting);
     if (bp_layer_norm_run(options, &c->call) != BP_OK) {
         fail_msg("%s: %s", c->text, bp_last_error());
     }

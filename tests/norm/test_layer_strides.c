@@ -3,6 +3,7 @@
 #include "backplane.h"
 #include "support/arrays.h"
 #include "support/conditions.h"
+#include "support/options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -97,8 +98,7 @@ static void close_pair(pair *p) {
 
 static void run(pair *p, bool strided, bp_layer_norm_call call, const char *setting) {
     test_array *m = strided ? p->strided : p->compact;
-    bp_options *options = NULL;
-    assert_int_equal(bp_options_new(&options, setting), BP_OK);
+    bp_options *options = test_options(setting);
     call.struct_size = sizeof call;
     call.row_ndim = 1;
     call.eps = 1e-5;

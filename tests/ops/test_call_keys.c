@@ -3,6 +3,7 @@
  * two calls have one key, or a call that must be refused found the plan of another one. */
 #include "backplane.h"
 #include "support/arrays.h"
+#include "support/conditions.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -383,7 +384,9 @@ static void a_known_call_is_no_other_one(void **state) {
     for (int i = 0; i < KEPT; i++) {
         make_call(&kept[i], bp_call_at((int)below((unsigned)count)));
     }
-    for (int step = 0; step < STEPS; step++) {
+    /* qemu 7 frees none of the 280 KiB that it needs for a thread. */
+    const int steps = test_emulated() ? STEPS / 10 : STEPS, least = steps / (STEPS / 10);
+    for (int step = 0; step < steps; step++) {
         random_call *c = &kept[below(KEPT)];
         const unsigned how = below(8);
         if (how > 0 && how < 4) {
@@ -405,7 +408,7 @@ static void a_known_call_is_no_other_one(void **state) {
                                        "softmax", "take",      "unary",  "variance", "vecdot", "where"};
     for (int i = 0; i < count; i++) {
         for (size_t k = 0; k < sizeof many / sizeof *many; k++) {
-            if (strcmp(bp_call_get_info(bp_call_at(i))->name, many[k]) == 0 && accepted[i] < 10) {
+            if (strcmp(bp_call_get_info(bp_call_at(i))->name, many[k]) == 0 && accepted[i] < least) {
                 fail_msg("%s: only %d calls ran", many[k], accepted[i]);
             }
         }

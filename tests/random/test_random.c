@@ -2,6 +2,7 @@
  * instruction sets, threads, plans, refused calls; and what their distributions must be. */
 #include "backplane.h"
 #include "providers/native/philox.h"
+#include "support/options.h"
 #include "support/results.h"
 #include "support/philox.h"
 
@@ -45,9 +46,8 @@ static bp_random_call call_of(bp_random_kind kind, uint64_t offset, bp_view *out
 }
 
 static void fill(const char *settings, bp_random_kind kind, uint64_t offset, bp_view *output) {
-    bp_options *options;
+    bp_options *options = test_options(settings);
     const bp_random_call call = call_of(kind, offset, output);
-    assert_ok(bp_options_new(&options, settings));
     assert_ok(bp_random_run(options, &call));
     bp_options_release(options);
 }

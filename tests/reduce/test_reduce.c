@@ -2,6 +2,7 @@
  * one element at a time; unusual values; refused calls; and that threads change no bit. */
 #include "backplane.h"
 
+#include "support/options.h"
 #include "support/pool.h"
 #include "rows.h"
 #include "support/arrays.h"
@@ -131,8 +132,7 @@ static void end(reduction *c) {
 }
 
 static void run(reduction *c, const char *setting) {
-    bp_options *options;
-    assert_int_equal(bp_options_new(&options, setting), BP_OK);
+    bp_options *options = test_options(setting);
     if (bp_reduce_run(options, c->kind, &c->input.view.tensor, c->axis_count, c->all ? NULL : c->axes, c->keep,
                       &c->output.view.tensor) != BP_OK) {
         fail_msg("%s: %s", c->text, bp_last_error());

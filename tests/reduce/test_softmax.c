@@ -2,6 +2,7 @@
  * differences; unusual values; refused calls; and that threads change no bit. */
 #include "backplane.h"
 
+#include "support/options.h"
 #include "support/pool.h"
 #include "support/arrays.h"
 #include "support/results.h"
@@ -67,8 +68,7 @@ static void end(softmax *c) {
 }
 
 static void run(softmax *c, const char *setting, bool backward) {
-    bp_options *options;
-    assert_int_equal(bp_options_new(&options, setting), BP_OK);
+    bp_options *options = test_options(setting);
     const bp_status status = backward ? bp_softmax_backward_run(options, c->kind, &c->y.view.tensor, &c->d.view.tensor,
                                                                 c->axis, &c->g.view.tensor)
                                       : bp_softmax_run(options, c->kind, &c->x.view.tensor, c->axis, &c->y.view.tensor);

@@ -4,6 +4,7 @@
 
 #include "rows.h"
 #include "support/arrays.h"
+#include "support/options.h"
 #include "support/pool.h"
 #include "support/results.h"
 
@@ -79,8 +80,7 @@ static void end(variance *c) {
 }
 
 static void run(variance *c, const char *setting) {
-    bp_options *options;
-    assert_int_equal(bp_options_new(&options, setting), BP_OK);
+    bp_options *options = test_options(setting);
     if (bp_variance_run(options, c->kind, &c->input.view.tensor, c->axis_count, c->all ? NULL : c->axes, c->correction,
                         c->keep, &c->output.view.tensor) != BP_OK) {
         fail_msg("%s: %s", c->text, bp_last_error());

@@ -1,5 +1,6 @@
 /* support_cases.c - makes random calls of recurrent layers. */
 #include "rnn/cases.h"
+#include "support/options.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -170,8 +171,7 @@ int rnn_on_native(void **state) {
 }
 
 void rnn_run(const rnn_case *c, const char *settings) {
-    bp_options *options = NULL;
-    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    bp_options *options = test_options(settings);
     const bp_status status = bp_rnn_run(options, &c->call);
     if (status != BP_OK) {
         fail_msg("%s with %s: %s", c->text, settings, bp_last_error());

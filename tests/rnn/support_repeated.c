@@ -1,5 +1,6 @@
 /* support_repeated.c - runs calls of recurrent layers whose operands repeat elements, or are in descending order. */
 #include "rnn/cases.h"
+#include "support/options.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -86,7 +87,6 @@ static bool has_tensor(const rnn_case *c, int which) {
 
 bp_status rnn_run_copies(const rnn_case *c, uint32_t tensors, int d, bool repeats, const char *settings) {
     copies own = {.call = c->call};
-    bp_options *options = NULL;
     for (int which = 0; which < BP_RNN_TENSORS; which++) {
         if (has_tensor(c, which) && (tensors >> which & 1) && !(repeats && is_written(c, which))) {
             copy_tensor(&own, c, which, dimension_of(c, which, d), repeats);
@@ -95,7 +95,7 @@ bp_status rnn_run_copies(const rnn_case *c, uint32_t tensors, int d, bool repeat
                    sizeof tensor);
         }
     }
-    assert_int_equal(bp_options_new(&options, settings), BP_OK);
+    bp_options *options = test_options(settings);
     const bp_status status = bp_rnn_run(options, &own.call);
     bp_options_release(options);
     if (status == BP_OK) {

@@ -1,6 +1,7 @@
 /* trial.c - runs one call in every way, with failing allocations, and checks what it did. */
 #include "trial.h"
 
+#include "support/capability.h"
 #include "support/failing.h"
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ void set_up(bool system) {
     }
     bool ready = bp_set_allocator(&test_failing_allocator) == BP_OK;
     for (int i = 0; i < SETTINGS; i++) {
-        ready = ready && bp_options_new(&options[i], texts[i]) == BP_OK;
+        ready = ready && test_options_new(&options[i], texts[i]) == BP_OK;
     }
     if (!ready) {
         fprintf(stderr, "fuzz_families: %s\n", bp_last_error());
