@@ -40,8 +40,10 @@ void bp__command_drop(bp__command *command) {
 
 bp_status bp__failure_tell(const bp__failure *failure, const bp__device *device) {
     char more[64] = "";
-    if (failure->status != BP_E_DEVICE) { /* of a check: later results are not affected by it */
-        return bp__fail(failure->status, "%s", failure->error);
+    if (failure->of_check) { /* later results are not affected by it */
+        return failure->status == BP_E_DEVICE
+                   ? bp__fail(BP_E_DEVICE, "%s failed on device %s: %s", failure->run, device->info.id, failure->error)
+                   : bp__fail(failure->status, "%s", failure->error);
     }
     if (failure->more > 0) {
         snprintf(more, sizeof more, "; %llu later command%s failed too", (unsigned long long)failure->more,
@@ -91,7 +93,7 @@ static void note_check(bp_queue *queue, bp__command *command) {
         if (failure->is_set) {
             failure->more++;
         } else {
-            *failure = (bp__failure){.is_set = true, .status = status};
+            *failure = (bp__failure){.is_set = true, .of_check = true, .status = status};
             bp__copy_text(failure->run, sizeof failure->run, command->run);
             bp__copy_text(failure->error, sizeof failure->error, bp_last_error());
         }
@@ -214,8 +216,9 @@ bp_status bp__command_add_checked(bp_queue *queue, void *event, const char *run,
     }
     bp__command *made = make(queue, event, run, 1);
     if (!made) {
-        (void)check(user, 0);
-        return end_now(queue, event, NULL);
+        const bp_status ended = end_now(queue, event, NULL);
+        (void)check(user, 0); /* it may free what the command has used */
+        return ended;
     }
     made->check = check;
     made->checked = user;

@@ -88,7 +88,8 @@ typedef struct bp__pool {
 typedef struct bp__failure {
     bool is_set;
     bool found_later; /* the command, or one before it, has failed */
-    bp_status status; /* BP_E_DEVICE, or of a check of the result, whose message is `error` */
+    bool of_check;    /* a check of the result has failed, and `error` is its message */
+    bp_status status; /* BP_E_DEVICE, or the check's */
     char run[BP__RUN_TEXT];
     char error[192];
     int64_t code;

@@ -148,6 +148,9 @@ static bp_status run_layer_norm(side t) {
                                      .output = t[3]};
     return bp_layer_norm_run(NULL, &call);
 }
+static bp_status run_batch_norm(side t) {
+    return bp_batch_norm(t[0], t[1], t[2], NULL, NULL, 2, t[3]);
+}
 static bp_status run_pool(side t, bp_pool_kind kind) {
     const int64_t two[] = {2, 2};
     const bp_pool_call call = {
@@ -178,7 +181,7 @@ static bp_status run_contraction(side t) {
 }
 static bp_status run_product(side t) {
     bp_options *options;
-    bp_status status = bp_options_new(&options, "dispatch.exclude=cublas;cublaslt");
+    bp_status status = bp_options_new(&options, "dispatch.exclude=\"cublas,cublaslt\"");
     status = status == BP_OK ? bp_matmul_run(options, t[0], t[1], t[2]) : status;
     bp_options_release(options);
     return status;
@@ -201,6 +204,10 @@ static const operation operations[] = {
     {"max", run_max, 2, {2, 1}, {{ROWS, COLUMNS}, {ROWS}}},
     {"variance", run_variance, 2, {2, 1}, {{ROWS, COLUMNS}, {ROWS}}},
     {"softmax", run_softmax, 2, {2, 2}, {{ROWS, COLUMNS}, {ROWS, COLUMNS}}},
+    {"long sum", run_sum, 2, {2, 1}, {{1, 2000}, {1}}},
+    {"long variance", run_variance, 2, {2, 1}, {{2, 1000}, {2}}},
+    {"long softmax", run_softmax, 2, {2, 2}, {{1, 2000}, {1, 2000}}},
+    {"batch norm", run_batch_norm, 4, {4, 1, 1, 4}, {{2, 3, 5, 7}, {3}, {3}, {2, 3, 5, 7}}},
     {"layer norm", run_layer_norm, 4, {2, 1, 1, 2}, {{ROWS, COLUMNS}, {COLUMNS}, {COLUMNS}, {ROWS, COLUMNS}}},
     {"max pool", run_max_pool, 2, {4, 4}, {{2, 3, 6, 8}, {2, 3, 3, 4}}},
     {"average pool", run_average_pool, 2, {4, 4}, {{2, 3, 6, 8}, {2, 3, 3, 4}}},
@@ -214,12 +221,15 @@ static const operation operations[] = {
 static outcome check_operation(const operation *o, bp_dtype dtype, double bound) {
     static both operands[OPERANDS_MOST];
     DLTensor *host[OPERANDS_MOST], *device[OPERANDS_MOST];
+    bp_plan_info plan = {.struct_size = sizeof plan};
     for (int i = 0; i < o->count; i++) {
         NEEDS(make(&operands[i], dtype, o->ndim[i], o->shape[i]));
         host[i] = &operands[i].host.tensor;
         device[i] = &operands[i].device->dl_tensor;
     }
     LIBRARY(o->run(device));
+    LIBRARY(bp_last_plan(&plan));
+    HOLDS(strcmp(plan.provider, "nvrtc") == 0);
     LIBRARY(o->run(host));
     const outcome found = compare(&operands[o->count - 1], bound);
     for (int i = 0; i < o->count; i++) {
@@ -242,6 +252,34 @@ static outcome values_are_the_hosts(void) {
         note("%s: all operations took %.1f s, with compiling", bp_dtype_name(types[t].dtype),
              (double)(now_ns() - begin) * 1e-9);
     }
+    return PASSED;
+}
+
+/* Integers of 8 bits have a sign, as on the host. */
+static outcome bytes_have_signs(void) {
+    enum { BYTES = 256 };
+    const int64_t count = BYTES;
+    static int8_t bytes[BYTES];
+    static float found[BYTES];
+    bp_view host, back;
+    DLManagedTensorVersioned *from, *to;
+    NEEDS(open_kernels());
+    for (int i = 0; i < BYTES; i++) {
+        bytes[i] = (int8_t)(i - 128);
+    }
+    LIBRARY(bp_view_init(&host, bytes, BP_I8, 1, &count, NULL));
+    LIBRARY(bp_view_init(&back, found, BP_F32, 1, &count, NULL));
+    LIBRARY(bp_tensor_empty_on(&from, place, BP_I8, 1, &count, NULL));
+    LIBRARY(bp_tensor_empty_on(&to, place, BP_F32, 1, &count, NULL));
+    LIBRARY(bp_copy(&from->dl_tensor, &host.tensor, NULL));
+    LIBRARY(bp_unary_run(NULL, BP_UNARY_COPY, &from->dl_tensor, &to->dl_tensor));
+    LIBRARY(bp_copy(&back.tensor, &to->dl_tensor, NULL));
+    LIBRARY(bp_device_wait(place));
+    for (int i = 0; i < BYTES; i++) {
+        HOLDS(found[i] == (float)(i - 128));
+    }
+    from->deleter(from);
+    to->deleter(to);
     return PASSED;
 }
 
@@ -312,6 +350,7 @@ static outcome costs_of_runs(void) {
 const rule kernel_rules[] = {
     {"kernels.values", "Operations that run kernels have the host's results, in f16, f32 and f64.",
      values_are_the_hosts},
+    {"kernels.bytes", "Integers of 8 bits have a sign.", bytes_have_signs},
     {"kernels.indices", "A wrong index is reported by the next wait, and nothing is written.",
      wrong_indices_are_reported},
     {"costs.kernels", "The cost of a kernel's run on the host.", costs_of_runs},

@@ -298,7 +298,7 @@ static outcome operations_need_a_transfer(void) {
         LIBRARY(bp_tensor_empty_on(&on[i], place, BP_F32, 2, shape, NULL));
         LIBRARY(bp_copy(&on[i]->dl_tensor, &view.tensor, NULL));
     }
-    LIBRARY(bp_set("dispatch.exclude", "cublas"));
+    LIBRARY(bp_set("dispatch.exclude", "cublas,nvrtc"));
     HOLDS(bp_matmul(&on[0]->dl_tensor, &on[1]->dl_tensor, &on[2]->dl_tensor) == BP_E_NO_CANDIDATE);
     LIBRARY(bp_set("dispatch.transfer", "allow"));
     LIBRARY(bp_matmul(&on[0]->dl_tensor, &on[1]->dl_tensor, &on[2]->dl_tensor));

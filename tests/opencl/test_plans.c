@@ -65,7 +65,7 @@ static void enqueue(bp__kernel_plan *plan, test_queue *queue, const bp_operand *
                     .workspace = workspace,
                     .scalars = scalars,
                     .workspace_size = 1 << 16};
-    bp_prepared *prepared = (&plan->prepared);
+    bp_prepared *prepared = &plan->prepared;
     assert_int_equal(prepared->enqueue(prepared, operands, &exec), BP_OK);
     assert_non_null(queue->event);
 }
@@ -107,7 +107,7 @@ static void test_arguments(void **state) {
     enqueue(plan, &queue, absent, scalars, (bp_operand){NULL, 0});
     test_cl_read(&queue, operands[1].base, y, sizeof y);
     assert_true(y[5] == -0.5f);
-    plan->prepared.destroy((&plan->prepared));
+    plan->prepared.destroy(&plan->prepared);
     bp_runtime_opencl.release(test_cl_devices[0], operands[0].base);
     bp_runtime_opencl.release(test_cl_devices[0], operands[1].base);
     test_queue_free(&queue);
@@ -234,7 +234,7 @@ static void test_failing_run(void **state) {
     bp__kernel_operand(&step, 0, sizeof(float));
     add(plan, &step);
     bp_exec exec = {.struct_size = sizeof exec, .queue = test_queue_handle(&queue)};
-    bp_prepared *prepared = (&plan->prepared);
+    bp_prepared *prepared = &plan->prepared;
     for (int i = 0; i < 20; i++) { /* the kernels are given back */
         assert_int_equal(prepared->enqueue(prepared, &operand, &exec), BP_E_DEVICE);
         assert_contains(test_cl_error, "kernel four: clEnqueueNDRangeKernel: CL_INVALID_WORK_GROUP_SIZE (-54)");

@@ -259,7 +259,10 @@ static void add_arguments(bp__kernel_step *step, const bp_problem *problem, cons
     bp__kernel_operand(step, QUERY, element);
     bp__kernel_operand(step, KEY, element);
     bp__kernel_operand(step, VALUE, element);
-    bp__kernel_operand(step, MASK, 1);
+    bp__kernel_operand(step, MASK, 1); /* its kernels find elements by bytes */
+    step->argument[step->argument_count - 1].alignment = (uint32_t)(j->parameters.mask == F32_MASK   ? sizeof(float)
+                                                                    : j->parameters.mask == OWN_MASK ? element
+                                                                                                     : 1);
     bp__kernel_operand(step, SEED, sizeof(int64_t));
     bp__kernel_operand(step, OUTPUT, element);
     bp__kernel_operand(step, LOGSUMEXP, (size_t)j->real);

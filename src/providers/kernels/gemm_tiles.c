@@ -87,7 +87,7 @@ static void limit_registers(bp__kernel_options *options, const bp__kernel_gemm_j
         return;
     }
     if (facts->capability) {
-        bp__kernel_options_add(options, " --maxrregcount=128");
+        bp__kernel_options_add(options, " -DGROUPS=2");
     } else if (facts->extensions && strstr(facts->extensions, "cl_nv_compiler_options")) {
         bp__kernel_options_add(options, " -cl-nv-maxrregcount=128");
     }

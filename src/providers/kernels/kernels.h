@@ -75,7 +75,7 @@ typedef enum bp__kernel_argument_kind {
 typedef struct bp__kernel_argument {
     bp__kernel_argument_kind kind;
     int index;
-    uint32_t unit;
+    uint32_t unit, alignment; /* alignment: of the address; 0: the unit */
     bp_dtype dtype;
     size_t offset, size;
     const void *value; /* of BP__KERNEL_VALUE, BP__KERNEL_CONSTANT: read by bp__kernel_plan_add() only */

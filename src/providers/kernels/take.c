@@ -1,8 +1,7 @@
-/* take.c - plans elements at given indices, and reports indices that are out of range.
+/* take.c - plans elements at given indices, which are examined on the device.
  *
  * The indices are in the device's memory, so a call cannot refuse them. A first kernel checks all of them and sets a
- * flag; the next one writes nothing if it is set. The flag is then read without waiting, and an event of ours fails if
- * it is set, so that the error is reported as any other command's. */
+ * flag; the next one writes nothing if it is set. The backend reports the flag when the run has ended. */
 #include "providers/kernels/elementwise.h"
 
 /* The struct `indices` in sources/copies.cl. */

@@ -43,13 +43,17 @@ static uint64_t address_of(const bp__kernel_argument *argument, const bp__nvrtc_
     }
 }
 
+static uint32_t alignment_of(const bp__kernel_argument *argument) {
+    return argument->alignment ? argument->alignment : argument->unit ? argument->unit : 1;
+}
+
 static bp_status fail_address(const bp__kernel_device *device, const bp__kernel_argument *argument) {
     return argument->kind == BP__KERNEL_OPERAND
                ? device->host->fail(BP_E_UNSUPPORTED,
                                     "nvrtc: the address of operand %d is no multiple of %u bytes, which kernels need",
-                                    argument->index, (unsigned)argument->unit)
+                                    argument->index, alignment_of(argument))
                : device->host->fail(BP_E_INTERNAL, "nvrtc: a workspace is not aligned to %u bytes",
-                                    (unsigned)argument->unit);
+                                    alignment_of(argument));
 }
 
 static bp_status fill(const bp__kernel_plan *plan, const bp__kernel_step *step, const bp__nvrtc_run *run,
@@ -60,7 +64,7 @@ static bp_status fill(const bp__kernel_plan *plan, const bp__kernel_step *step, 
         const bp__kernel_argument *argument = &step->argument[i];
         if (bp__kernel_has_memory(argument->kind)) {
             const uint64_t address = address_of(argument, run);
-            if (argument->unit > 1 && address % argument->unit != 0) {
+            if (address % alignment_of(argument) != 0) {
                 return fail_address(plan->device, argument);
             }
             add_memory(p, address);

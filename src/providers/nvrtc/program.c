@@ -59,6 +59,9 @@ static int list_options(const bp__nvrtc_device *device, char *text, char arch[40
 
 static bp_status fail_build(const bp__nvrtc_device *device, nvrtcProgram program, nvrtcResult code,
                             const char *options) {
+    if (code != BP__NVRTC_ERROR_COMPILATION) {
+        return fail(device, code, "nvrtcCompileProgram");
+    }
     const bp__nvrtc_api *api = &device->instance->api;
     const bp_host *host = host_of(device);
     size_t size = 0;
@@ -70,10 +73,9 @@ static bp_status fail_build(const bp__nvrtc_device *device, nvrtcProgram program
             *c = *c == '\n' ? ' ' : *c;
         }
     }
-    const bp_status status =
-        host->fail(BP_E_BROKEN, "nvrtc: '%s' cannot compile a kernel for %s (options '%s', error %u)%s%.*s",
-                   device->instance->vendor.library->id, device->target, options, (unsigned)code, read ? ": " : "",
-                   LOG_MOST, read ? log : "");
+    const bp_status status = host->fail(BP_E_BROKEN, "nvrtc: '%s' cannot compile a kernel for %s (options '%s')%s%.*s",
+                                        device->instance->vendor.library->id, device->target, options, read ? ": " : "",
+                                        LOG_MOST, read ? log : "");
     host->release(log);
     return status;
 }

@@ -1,9 +1,6 @@
 /* provider.c - defines the nvrtc provider: operations on CUDA devices, with the kernels of providers/kernels. */
 #include "providers/nvrtc/nvrtc.h"
 
-#include <stdio.h>
-#include <string.h>
-
 enum { LEAST_MAJOR = 12, MOST_MAJOR = 13, LEAST_CAPABILITY = 500 };
 
 static const bp__cu_status statuses[] = {
@@ -52,6 +49,34 @@ bp_status bp__nvrtc_open(const bp_host *host, const bp_library_info *library, vo
     return bp__cu_vendor_open(&kind, sizeof(bp__nvrtc_instance), host, library, opened);
 }
 
+/* ---- Candidates ---- */
+
+/* Kernels of products rank behind cuBLASLt and cuBLAS: by a little, because these have kernels of the vendor's, or far
+ * behind both if cuda.preferred_blas_library names one of them. */
+#define BEHIND_NS 2000.0
+#define NOT_PREFERRED_NS 2e9
+
+static double behind(const bp_problem *problem) {
+    const bp_products_library wanted = bp_policy_products_library(&problem->policy);
+    const bool is_product = problem->op == BP_OP_GEMM || problem->op == BP_OP_CONV || problem->op == BP_OP_CONV_INPUT;
+    return !is_product                                                            ? 0
+           : wanted == BP_PRODUCTS_BY_CUBLAS || wanted == BP_PRODUCTS_BY_CUBLASLT ? NOT_PREFERRED_NS
+                                                                                  : BEHIND_NS;
+}
+
+typedef struct ranked_offers {
+    bp_offers base; /* must be first */
+    bp_offers *all;
+    double behind_ns;
+} ranked_offers;
+
+static void add_ranked(bp_offers *self, const bp_verdict *verdict, const void *found, size_t size) {
+    const ranked_offers *ranked = (const ranked_offers *)self;
+    bp_verdict own = *verdict;
+    own.cost_ns += own.reason == BP_REASON_ACCEPTED ? ranked->behind_ns : 0;
+    ranked->all->add(ranked->all, &own, found, size);
+}
+
 /* ---- The provider ---- */
 
 static void accept_problem(void *opaque, const bp_problem *problem, bp_offers *offers) {
@@ -66,7 +91,8 @@ static void accept_problem(void *opaque, const bp_problem *problem, bp_offers *o
     } else if (facts->capability < LEAST_CAPABILITY) {
         bp__kernel_refuse(offers, BP_REASON_DEVICE, "devices of capability 5.0 and later are supported");
     } else {
-        bp__kernel_accept(host, facts, problem, offers);
+        ranked_offers ranked = {.base = {add_ranked}, .all = offers, .behind_ns = behind(problem)};
+        bp__kernel_accept(host, facts, problem, &ranked.base);
     }
 }
 

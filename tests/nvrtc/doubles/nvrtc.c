@@ -114,8 +114,7 @@ static nvrtcResult take_options(int count, const char *const *options, char *com
             on_device = true;
         } else if (strcmp(each, "--fmad=false") == 0) {
             separate = true;
-        } else if (strcmp(each, "--std=c++17") != 0 && strcmp(each, "-w") != 0 &&
-                   strncmp(each, "--maxrregcount=", 15) != 0) {
+        } else if (strcmp(each, "--std=c++17") != 0 && strcmp(each, "-w") != 0) {
             return BP__NVRTC_ERROR_INVALID_OPTION;
         }
     }

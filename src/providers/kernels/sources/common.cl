@@ -44,10 +44,10 @@ static inline ushort narrow_f16(float x) {
 #define PLAIN_TYPE(name, type)                                                                                         \
     typedef type storage_##name;                                                                                       \
     typedef type number_##name;                                                                                        \
-    static inline type widen_##name(type x) {                                                                                 \
+    static inline type widen_##name(type x) {                                                                          \
         return x;                                                                                                      \
     }                                                                                                                  \
-    static inline type narrow_##name(type x) {                                                                                \
+    static inline type narrow_##name(type x) {                                                                         \
         return x;                                                                                                      \
     }
 typedef ushort storage_f16;

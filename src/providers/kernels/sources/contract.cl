@@ -41,7 +41,7 @@ static inline void store(const factors *f, __global Y_STORAGE *c, NUMBER sum, SC
         }                                                                                                              \
     }
 
-#define PRODUCT_STEP(l, i, place)                                                                                       \
+#define PRODUCT_STEP(l, i, place)                                                                                      \
     {                                                                                                                  \
         const NUMBER x = CONJUGATED(WIDEN(a[place]), f->conjugate_a);                                                  \
         const NUMBER y = CONJUGATED(WIDEN(b[s->at[1] + (i) * s->next[1] + (l) * s->lane[1]]), f->conjugate_b);         \

@@ -7,7 +7,7 @@
 /* ---- Reading ---- */
 
 #define READ_INTEGER(name, value)                                                                                      \
-    static inline long read_##name(storage_##name x) {                                                                        \
+    static inline long read_##name(storage_##name x) {                                                                 \
         return (long)(value);                                                                                          \
     }
 READ_INTEGER(i8, x)
@@ -80,7 +80,7 @@ static inline float nearly(float x) {
 /* Truncates to an integer; what does not fit becomes the nearest one, NaN becomes 0. No number of the domain that fits
  * is outside of the limits. */
 #define TRUNCATED(name, least, most, below, above)                                                                     \
-    static inline storage_##name write_##name(DOMAIN x) {                                                                     \
+    static inline storage_##name write_##name(DOMAIN x) {                                                              \
         const DOMAIN inside = x != x || x <= (DOMAIN)(below) || x >= (DOMAIN)(above) ? (DOMAIN)0 : x;                  \
         return x != x                 ? (storage_##name)0                                                              \
                : x <= (DOMAIN)(below) ? (storage_##name)(least)                                                        \

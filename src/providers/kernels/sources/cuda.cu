@@ -14,7 +14,11 @@
 #define MAKE4(T, x, y, z, w) (bp_vector<T>::of(x, y, z, w))
 #define MAKE_STRUCT(T, ...) (T{__VA_ARGS__})
 #define SHARED __shared__
+#ifdef GROUPS /* so many groups shall run on a multiprocessor at once, which limits their registers */
+#define GROUP_SIZE(x, y) __launch_bounds__((x) * (y), GROUPS)
+#else
 #define GROUP_SIZE(x, y) __launch_bounds__((x) * (y))
+#endif
 #define INDEPENDENT
 
 typedef unsigned char uchar;

@@ -75,7 +75,7 @@ static inline void find_tile(const layout *l, INDEX first, INDEX offset[AT_ONCE]
 
 /* Loops over the tiles of a group, and sets offset[] for each. */
 #define EACH_TILE(l)                                                                                                   \
-    INDEX offset[AT_ONCE][OPERANDS];                                                                                          \
+    INDEX offset[AT_ONCE][OPERANDS];                                                                                   \
     for (INDEX first = (INDEX)get_group_id(0) * AT_ONCE * (INDEX)get_local_size(0) + (INDEX)get_local_id(0);           \
          first < (INDEX)(l).total && (find_tile(&(l), first, offset), true);                                           \
          first += (INDEX)get_global_size(0) * AT_ONCE)
@@ -84,7 +84,7 @@ static inline void find_tile(const layout *l, INDEX first, INDEX offset[AT_ONCE]
 #define EXISTS(l, k) (first + (k) * (INDEX)get_local_size(0) < (INDEX)(l).total)
 
 #define UNARY_KERNEL(name, function, parameters, arguments)                                                            \
-    __kernel void name(UNARY_PARAMETERS parameters) {                                                                             \
+    __kernel void name(UNARY_PARAMETERS parameters) {                                                                  \
         x += (long)x_first;                                                                                            \
         y += (long)y_first;                                                                                            \
         EACH_TILE(l) {                                                                                                 \
@@ -142,13 +142,13 @@ static inline long find(const layout *l, long index, long offset[OPERANDS]) {
 
 /* Loops over pieces of n elements along the last dimension, and sets offset[] for each. */
 #define EACH_PIECE(l)                                                                                                  \
-    long offset[OPERANDS];                                                                                                    \
+    long offset[OPERANDS];                                                                                             \
     for (long begin = (long)get_global_id(0) * l.run; begin < l.total; begin += (long)get_global_size(0) * l.run)      \
         for (long at = begin, end = min(begin + l.run, l.total), n = 0;                                                \
              at < end && (n = min(end - at, l.size[l.ndim - 1] - find(&l, at, offset)), true); at += n)
 
 #define UNARY_KERNEL(name, function, parameters, arguments)                                                            \
-    __kernel void name(UNARY_PARAMETERS parameters) {                                                                             \
+    __kernel void name(UNARY_PARAMETERS parameters) {                                                                  \
         EACH_PIECE(l) {                                                                                                \
             __global const X_STORAGE *from = x + (long)x_first + offset[0];                                            \
             __global Y_STORAGE *to = y + (long)y_first + offset[1];                                                    \

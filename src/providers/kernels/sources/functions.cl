@@ -36,7 +36,7 @@ static inline REAL less(REAL a, REAL b) {
 }
 
 #define STORED_UNARY(name, function)                                                                                   \
-    static inline Y_STORAGE name##_stored(X_STORAGE x) {                                                                      \
+    static inline Y_STORAGE name##_stored(X_STORAGE x) {                                                               \
         return NARROW(function(WIDEN(x)));                                                                             \
     }                                                                                                                  \
     UNARY(name##_all, name##_stored)
@@ -46,7 +46,7 @@ static inline REAL less(REAL a, REAL b) {
     }                                                                                                                  \
     UNARY_WITH(name##_all, name##_stored)
 #define STORED_BINARY(name, function)                                                                                  \
-    static inline Y_STORAGE name##_stored(X_STORAGE a, X_STORAGE b) {                                                         \
+    static inline Y_STORAGE name##_stored(X_STORAGE a, X_STORAGE b) {                                                  \
         return NARROW(function(WIDEN(a), WIDEN(b)));                                                                   \
     }                                                                                                                  \
     BINARY(name##_all, name##_stored)

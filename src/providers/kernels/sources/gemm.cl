@@ -120,7 +120,7 @@ static inline void put(__global REAL *to, int step, int i, NUMBER x) {
             for (int i = 0; i < wide; i++) {                                                                           \
                 for (long l = 0; l < k; l++) {                                                                         \
                     put(panel + l * wide * PARTS, wide, i,                                                             \
-                        i < inside ? CONJUGATED(WIDEN(from[l * along + i * across]), conjugate) : ZERO);          \
+                        i < inside ? CONJUGATED(WIDEN(from[l * along + i * across]), conjugate) : ZERO);               \
                 }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
@@ -278,7 +278,7 @@ __kernel void multiply_panels(__global const REAL *a, ulong a_first, __global co
         _Pragma("unroll") for (int s = 0; s < PART; s++) {                                                             \
             const bool inside = FIRST_ACROSS(ACROSS, id) + s * NEXT_ACROSS(ACROSS) < wide &&                           \
                                 FIRST_ALONG(ACROSS, id) + s * NEXT_ALONG(ACROSS) < deep;                               \
-            part[s] = inside ? CONJUGATED(WIDEN(from[s * next]), conjugate) : ZERO;                               \
+            part[s] = inside ? CONJUGATED(WIDEN(from[s * next]), conjugate) : ZERO;                                    \
         }                                                                                                              \
     }
 READ_PART(read_part_a, A_STORAGE, WIDEN_A, A_ACROSS)

@@ -103,7 +103,7 @@ static inline REAL root(REAL x) {
 
 /* term[0] + term[1] x + ... */
 #define POLYNOMIAL(name, count, terms)                                                                                 \
-    static inline REAL name(REAL x) {                                                                                         \
+    static inline REAL name(REAL x) {                                                                                  \
         const REAL term[count] = {terms};                                                                              \
         REAL sum = term[count - 1];                                                                                    \
         for (int i = count - 2; i >= 0; i--) {                                                                         \

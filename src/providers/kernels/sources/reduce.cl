@@ -48,7 +48,7 @@
     JOIN_MEMBERS(name##_members, SUM, JOINED)                                                                          \
     __kernel void name##_part(__global const X_STORAGE *x, ulong x_first, __global Y_STORAGE *y, ulong y_first,        \
                               __global SUM *partial, ulong partial_first, const walk w) {                              \
-        SHARED SUM values[GROUP];                                                                                     \
+        SHARED SUM values[GROUP];                                                                                      \
         const long number = part_of();                                                                                 \
         x += (long)x_first;                                                                                            \
         EACH_TILE(w, t) {                                                                                              \
@@ -76,7 +76,7 @@
     }                                                                                                                  \
     __kernel void name##_join(__global Y_STORAGE *y, ulong y_first, __global const SUM *partial, ulong partial_first,  \
                               const walk w) {                                                                          \
-        SHARED SUM values[GROUP];                                                                                     \
+        SHARED SUM values[GROUP];                                                                                      \
         EACH_TILE(w, t) {                                                                                              \
             SUM sum[LANES];                                                                                            \
             for (int l = 0; l < RESULTS; l++) {                                                                        \
@@ -171,8 +171,8 @@ static inline void join_extremes(const walk *w, __local VALUE *values, __local l
     __kernel void name##_part(__global const X_STORAGE *x, ulong x_first, __global Y_STORAGE *y, ulong y_first,        \
                               __global VALUE *partial, ulong partial_first, __global long *indices,                    \
                               ulong indices_first, const walk w) {                                                     \
-        SHARED VALUE values[GROUP];                                                                                   \
-        SHARED long positions[GROUP];                                                                                 \
+        SHARED VALUE values[GROUP];                                                                                    \
+        SHARED long positions[GROUP];                                                                                  \
         const long number = part_of();                                                                                 \
         x += (long)x_first;                                                                                            \
         EACH_TILE(w, t) {                                                                                              \
@@ -204,8 +204,8 @@ static inline void join_extremes(const walk *w, __local VALUE *values, __local l
     __kernel void name##_join(__global Y_STORAGE *y, ulong y_first, __global const VALUE *partial,                     \
                               ulong partial_first, __global const long *indices, ulong indices_first,                  \
                               const walk w) {                                                                          \
-        SHARED VALUE values[GROUP];                                                                                   \
-        SHARED long positions[GROUP];                                                                                 \
+        SHARED VALUE values[GROUP];                                                                                    \
+        SHARED long positions[GROUP];                                                                                  \
         EACH_TILE(w, t) {                                                                                              \
             VALUE best[LANES];                                                                                         \
             long index_of[LANES];                                                                                      \
