@@ -45,14 +45,15 @@ static int begin(void **state) {
 
 static int end(void **state) {
     const nvrtc_controls *d = the_nvrtc();
-    const int ended = end_cuda(state), reset = bp_reset();
+    const int ended = end_cuda(state);
+    const bp_status reset = bp_reset();
     char command[600];
     snprintf(command, sizeof command, "rm -rf '%s'", getenv("BACKPLANE_CACHE_DIR"));
     if (system(command) != 0 || d->violations || d->programs) {
         fprintf(stderr, "nvrtc: %d violations (%s), %d programs are left\n", d->violations, d->violation, d->programs);
         return -1;
     }
-    return ended || reset;
+    return ended || reset != BP_OK;
 }
 
 /* ---- Calls ---- */

@@ -56,7 +56,7 @@ bp_status bp__nvrtc_open(const bp_host *host, const bp_library_info *library, vo
 #define BEHIND_NS 2000.0
 #define NOT_PREFERRED_NS 2e9
 
-static double behind(const bp_problem *problem) {
+static double ns_behind(const bp_problem *problem) {
     const bp_products_library wanted = bp_policy_products_library(&problem->policy);
     const bool is_product = problem->op == BP_OP_GEMM || problem->op == BP_OP_CONV || problem->op == BP_OP_CONV_INPUT;
     return !is_product                                                            ? 0
@@ -91,7 +91,7 @@ static void accept_problem(void *opaque, const bp_problem *problem, bp_offers *o
     } else if (facts->capability < LEAST_CAPABILITY) {
         bp__kernel_refuse(offers, BP_REASON_DEVICE, "devices of capability 5.0 and later are supported");
     } else {
-        ranked_offers ranked = {.base = {add_ranked}, .all = offers, .behind_ns = behind(problem)};
+        ranked_offers ranked = {.base = {add_ranked}, .all = offers, .behind_ns = ns_behind(problem)};
         bp__kernel_accept(host, facts, problem, &ranked.base);
     }
 }
