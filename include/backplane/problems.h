@@ -130,7 +130,7 @@ typedef struct bp_linalg_problem {
     uint8_t unit_diagonal;      /* SOLVE_TRIANGULAR: the diagonal is assumed to be ones and is not read */
     uint8_t hermitian;          /* PINV, MATRIX_RANK; LDL_FACTOR and LDL_SOLVE: L^H, not L^T, is on the right */
     uint8_t fail_on_item_error; /* a failing item fails the call */
-    uint8_t empty;     /* nothing to compute, because a size or the batch is 0; only the native provider accepts this.
+    uint8_t empty;     /* nothing to compute, because a size or the batch is 0.
                         * LSTSQ with k = 0 is not empty if rank or singular values are requested */
     double rtol, atol; /* PINV, MATRIX_RANK: singular values up to max(atol, rtol * largest) are treated as zero; LSTSQ:
                         * rtol is rcond. Never negative: defaults are already applied */

@@ -68,11 +68,11 @@ static void note_failure(bp_queue *queue, const bp__command *command) {
     if (lost & BP_ERROR_LOST) {
         bp__device_lose(queue->device, name);
     }
-    if (failure->is_set) {
+    if (failure->is_set && !failure->of_check) {
         failure->more++;
         return;
     }
-    *failure = (bp__failure){.is_set = true,
+    *failure = (bp__failure){.is_set = true, /* in place of a failed check, which does not make results invalid */
                              .found_later = (lost & BP_ERROR_FOUND_LATER) != 0,
                              .status = BP_E_DEVICE,
                              .code = command->code};

@@ -62,6 +62,7 @@ int begin_cusolver(void **state) {
     cusolver_controls *d = the_cusolver();
     d->refuse_make = 0;
     d->refuse_size = 0;
+    d->divides = false;
     d->refuse_call = 0;
     d->host_bytes = 0;
     d->fail_spectra = 0;

@@ -288,8 +288,51 @@ static void failures_that_nothing_waits_for(void **state) {
     assert_ok(bp_reset());
 }
 
+/* What the library leaves behind a zero pivot, NaN or pivots that are no rows, reaches neither determinants nor other
+ * kernels. */
+static void zero_pivots_leave_garbage(void **state) {
+    static const bp_op all[] = {BP_OP_DET, BP_OP_SLOGDET, BP_OP_LU, BP_OP_LU_FACTOR, BP_OP_INV, BP_OP_SOLVE};
+    (void)state;
+    the_cusolver()->divides = true;
+    for (int i = 0; i < 6; i++) {
+        linalg_case c = new_case(all[i], i % 2 ? BP_F32 : BP_F64);
+        test_array *a = add_input(&c, 2, I64(3, 3), TEST_COMPACT);
+        for (int k = 0; k < 9; k++) {
+            test_array_set(a, k, 1);
+        }
+        if (all[i] == BP_OP_SOLVE) {
+            add_input(&c, 2, I64(3, 2), TEST_COMPACT);
+        }
+        put_case(&c, TEST_COMPACT, 0);
+        assert_ok(run_case(&c));
+        if (all[i] == BP_OP_DET || all[i] == BP_OP_SLOGDET) {
+            assert_true(test_array_get(&c.out[0], 0) == 0);
+        }
+        if (all[i] == BP_OP_SLOGDET) {
+            assert_true(test_array_get(&c.out[1], 0) == -(double)INFINITY);
+        }
+        if (all[i] == BP_OP_LU) { /* a permutation */
+            for (int k = 0; k < 3; k++) {
+                double sum = 0;
+                for (int row = 0; row < 3; row++) {
+                    sum += test_array_get(&c.out[0], 3 * row + k);
+                }
+                assert_true(sum == 1);
+            }
+        }
+        if (all[i] == BP_OP_LU_FACTOR) {
+            for (int k = 0; k < 3; k++) {
+                const int64_t pivot = test_array_get_i64(&c.out[1], k);
+                assert_true(pivot >= 1 && pivot <= 3);
+            }
+        }
+        free_case(&c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(zero_pivots_leave_garbage, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(info_of_failing_items, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(a_wait_tells_failures, begin_cusolver, end_cusolver),
         cmocka_unit_test_setup_teardown(the_first_failing_item, begin_cusolver, end_cusolver),

@@ -42,6 +42,8 @@ static void failures_of_plans(void **state) {
     begin_case(&c, 21);
     the_cusolver()->refuse_size = BP__CUSOLVER_STATUS_NOT_SUPPORTED; /* a late refusal */
     assert_int_equal(run_case(&c), BP_E_NO_CANDIDATE);
+    the_cusolver()->refuse_size = BP__CUSOLVER_STATUS_INVALID_VALUE; /* the size is too large */
+    assert_fails(run_case(&c), BP_E_NO_CANDIDATE, "no workspace for matrices of this size");
     the_cusolver()->refuse_size = BP__CUSOLVER_STATUS_ALLOC_FAILED;
     assert_fails(run_case(&c), BP_E_NO_MEMORY, "the size of a workspace: CUSOLVER_STATUS_ALLOC_FAILED (2)");
     the_cusolver()->refuse_size = 0;

@@ -143,6 +143,18 @@ static const char copies[] =
     "@%wrong mov.u64 %value, %bits;\n"                                                                                 \
     "st.u64 [%to], %value;\n" END
 
+/* A pivot of the library that is no row becomes the pivot of a row that is not exchanged. The library may leave such
+ * pivots where a matrix is singular. The parameter has the number of rows as `diagonal`. */
+#define PIVOTS_KEPT                                                                                                    \
+    BEGIN("pivots_kept")                                                                                               \
+    "ld.u64 %value, [%from];\n"                                                                                        \
+    "ld.param.u64 %mask, [all+56];\n"                                                                                  \
+    "sub.u64 %index, %value, 1;\n"                                                                                     \
+    "setp.ge.u64 %wrong, %index, %mask;\n"                                                                             \
+    "add.u64 %bits, %row, 1;\n"                                                                                        \
+    "@%wrong mov.u64 %value, %bits;\n"                                                                                 \
+    "st.u64 [%to], %value;\n" END
+
 #define PIVOTS_OUT                                                                                                     \
     BEGIN("pivots_out")                                                                                                \
     "ld.u64 %value, [%from];\n"                                                                                        \
@@ -225,7 +237,7 @@ static const char copies[] =
 static const char others[] =
     ".version 7.4\n"
     ".target sm_50\n"
-    ".address_size 64\n" PIVOTS_IN PIVOTS_OUT REPORT PERMUTE("permute_32", "32") PERMUTE("permute_64", "64")
+    ".address_size 64\n" PIVOTS_IN PIVOTS_OUT PIVOTS_KEPT REPORT PERMUTE("permute_32", "32") PERMUTE("permute_64", "64")
         FIND_ZERO("zero_f32", "32", MAGNITUDE_32, "") FIND_ZERO("zero_f64", "64", MAGNITUDE_64, "")
             FIND_ZERO("zero_c64", "32", MAGNITUDE_32, OR_IM("32", "4"))
                 FIND_ZERO("zero_c128", "64", MAGNITUDE_64, OR_IM("64", "8"));
@@ -251,12 +263,13 @@ static const char others[] =
     "mov.u64 %value, 2046;\n"                                                                                          \
     "sub.u64 %value, %value, %bits;\n"                                                                                 \
     "shl.b64 %value, %value, 52;\n"                                                                                    \
-    "mul.f64 " re ", " re ", %value;\n"                                                                                \
-    "mul.f64 " im ", " im ", %value;\n"
+    "mul.rn.f64 " re ", " re ", %value;\n"                                                                                \
+    "mul.rn.f64 " im ", " im ", %value;\n"
 
 /* The product of a diagonal, whose sign each exchange of rows changes. It is in double precision, with an exponent of
  * its own, so that no part of it overflows. The parameter has the distance of the elements as `conjugate`, their number as
- * `diagonal_im`, and the address of the pivots as `first`. */
+ * `diagonal_im`, the address of the pivots as `first`, and the address of the infos as `report`. A singular matrix has the
+ * product 0, whatever the library has left behind its zero pivot. */
 #define PRODUCT(name, read, read_im)                                                                                   \
     BEGIN(name)                                                                                                        \
     ".reg .b64 %pr, %pi, %ar, %ai, %tr, %ti, %power;\n"                                                                \
@@ -282,15 +295,21 @@ static const char others[] =
     "@%kept mov.u64 %bits, 0;\n"                                                                                       \
     "xor.b64 %ar, %ar, %bits;\n"                                                                                       \
     "xor.b64 %ai, %ai, %bits;\n" MODERATE("%ar", "%ai")                                                                \
-    "mul.f64 %tr, %pr, %ar;\n"                                                                                         \
-    "mul.f64 %ti, %pi, %ai;\n"                                                                                         \
-    "sub.f64 %tr, %tr, %ti;\n"                                                                                         \
-    "mul.f64 %ti, %pr, %ai;\n"                                                                                         \
-    "mul.f64 %pi, %pi, %ar;\n"                                                                                         \
-    "add.f64 %pi, %pi, %ti;\n"                                                                                         \
+    "mul.rn.f64 %tr, %pr, %ar;\n"                                                                                         \
+    "mul.rn.f64 %ti, %pi, %ai;\n"                                                                                         \
+    "sub.rn.f64 %tr, %tr, %ti;\n"                                                                                         \
+    "mul.rn.f64 %ti, %pr, %ai;\n"                                                                                         \
+    "mul.rn.f64 %pi, %pi, %ar;\n"                                                                                         \
+    "add.rn.f64 %pi, %pi, %ti;\n"                                                                                         \
     "mov.u64 %pr, %tr;\n" MODERATE("%pr", "%pi")                                                                       \
     "bra NEXT;\n"                                                                                                      \
-    "LAST:\n"
+    "LAST:\n"                                                                                                          \
+    "ld.param.u64 %bits, [all+32];\n"                                                                                  \
+    "mad.lo.u64 %bits, %item, 4, %bits;\n"                                                                             \
+    "ld.u32 %bits, [%bits];\n"                                                                                         \
+    "setp.ge.u64 %wrong, %bits, 1;\n"                                                                                  \
+    "@%wrong mov.u64 %pr, 0;\n"                                                                                        \
+    "@%wrong mov.u64 %pi, 0;\n"
 
 /* The result of an item with a flag is NaN. */
 #define NAN_IF_FLAGGED                                                                                                 \
@@ -305,8 +324,8 @@ static const char others[] =
     "setp." test ";\n"                                                                                             \
     "@%done bra " end ";\n"                                                                                            \
     "mov.u64 %value, " bits ";\n"                                                                                      \
-    "mul.f64 %pr, %pr, %value;\n"                                                                                      \
-    "mul.f64 %pi, %pi, %value;\n"                                                                                      \
+    "mul.rn.f64 %pr, %pr, %value;\n"                                                                                      \
+    "mul.rn.f64 %pi, %pi, %value;\n"                                                                                      \
     count ".u64 %power, %power, 1000;\n"                                                                               \
     "bra " label ";\n"
 
@@ -317,16 +336,16 @@ static const char others[] =
     "NEAR:\n"                                                                                                          \
     "add.u64 %value, %power, 1023;\n"                                                                                  \
     "shl.b64 %value, %value, 52;\n"                                                                                    \
-    "mul.f64 %pr, %pr, %value;\n"                                                                                      \
-    "mul.f64 %pi, %pi, %value;\n" NAN_IF_FLAGGED write write_im END
+    "mul.rn.f64 %pr, %pr, %value;\n"                                                                                      \
+    "mul.rn.f64 %pi, %pi, %value;\n" NAN_IF_FLAGGED write write_im END
 
 /* The product is a sign, whose length is 1, times a length, which is between 0.7 and 1.5 after one more step. The logarithm
  * of the length is 2 (z + z^3 / 3 + z^5 / 5 ...) with z = (length - 1) / (length + 1), where twelve terms are enough. It is
  * written to the buffer that the parameter has as `last`. Without a length, the sign is 0. */
 #define TERM(coefficient)                                                                                              \
-    "mul.f64 %tr, %tr, %ai;\n"                                                                                         \
+    "mul.rn.f64 %tr, %tr, %ai;\n"                                                                                         \
     "mov.u64 %value, " coefficient ";\n"                                                                               \
-    "add.f64 %tr, %tr, %value;\n"
+    "add.rn.f64 %tr, %tr, %value;\n"
 #define TERMS                                                                                                          \
     "mov.u64 %tr, 4586426698778222948;\n"                                                                              \
     TERM("4587023449039406616")                                                                                        \
@@ -342,28 +361,28 @@ static const char others[] =
     TERM("4607182418800017408")
 #define LOGARITHM(name, read, read_im, write, write_im, bytes, write_log)                                              \
     PRODUCT(name, read, read_im)                                                                                       \
-    "mul.f64 %ar, %pr, %pr;\n"                                                                                         \
-    "mul.f64 %ai, %pi, %pi;\n"                                                                                         \
-    "add.f64 %ar, %ar, %ai;\n"                                                                                         \
+    "mul.rn.f64 %ar, %pr, %pr;\n"                                                                                         \
+    "mul.rn.f64 %ai, %pi, %pi;\n"                                                                                         \
+    "add.rn.f64 %ar, %ar, %ai;\n"                                                                                         \
     "sqrt.rn.f64 %ar, %ar;\n"                                                                                          \
     "setp.eq.u64 %kept, %ar, 0;\n"                                                                                     \
     "div.rn.f64 %pr, %pr, %ar;\n"                                                                                      \
     "div.rn.f64 %pi, %pi, %ar;\n"                                                                                      \
     "setp.ge.u64 %other, %ar, 4609047870845172685;\n"                                                                  \
     "mov.u64 %value, 4602678819172646912;\n"                                                                           \
-    "@%other mul.f64 %ar, %ar, %value;\n"                                                                              \
+    "@%other mul.rn.f64 %ar, %ar, %value;\n"                                                                              \
     "@%other add.u64 %power, %power, 1;\n"                                                                             \
     "mov.u64 %value, 4607182418800017408;\n"                                                                           \
-    "sub.f64 %ti, %ar, %value;\n"                                                                                      \
-    "add.f64 %ar, %ar, %value;\n"                                                                                      \
+    "sub.rn.f64 %ti, %ar, %value;\n"                                                                                      \
+    "add.rn.f64 %ar, %ar, %value;\n"                                                                                      \
     "div.rn.f64 %ti, %ti, %ar;\n"                                                                                      \
-    "mul.f64 %ai, %ti, %ti;\n" TERMS                                                                                   \
-    "mul.f64 %tr, %tr, %ti;\n"                                                                                         \
-    "add.f64 %tr, %tr, %tr;\n"                                                                                         \
+    "mul.rn.f64 %ai, %ti, %ti;\n" TERMS                                                                                   \
+    "mul.rn.f64 %tr, %tr, %ti;\n"                                                                                         \
+    "add.rn.f64 %tr, %tr, %tr;\n"                                                                                         \
     "cvt.rn.f64.s64 %ti, %power;\n"                                                                                    \
     "mov.u64 %value, 4604418534313441775;\n"                                                                           \
-    "mul.f64 %ti, %ti, %value;\n"                                                                                      \
-    "add.f64 %tr, %tr, %ti;\n"                                                                                         \
+    "mul.rn.f64 %ti, %ti, %value;\n"                                                                                      \
+    "add.rn.f64 %tr, %tr, %ti;\n"                                                                                         \
     "@%kept mov.u64 %pr, 0;\n"                                                                                         \
     "@%kept mov.u64 %pi, 0;\n"                                                                                         \
     "@%kept mov.u64 %tr, 18442240474082181120;\n" NAN_IF_FLAGGED write write_im                                        \
@@ -413,6 +432,7 @@ static const char *const names[BP__CUSOLVER_KERNELS] = {
     "store_c128",
     [BP__CUSOLVER_PIVOTS_IN] = "pivots_in",
     [BP__CUSOLVER_PIVOTS_OUT] = "pivots_out",
+    [BP__CUSOLVER_PIVOTS_KEPT] = "pivots_kept",
     [BP__CUSOLVER_REPORT] = "report",
     [BP__CUSOLVER_PERMUTE] = "permute_32",
     "permute_64",

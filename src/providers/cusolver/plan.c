@@ -60,6 +60,9 @@ static bp_status make(bp__cusolver_prepared *plan) {
     if (code != BP__CU_SUCCESS) {
         return bp__cu_fail(host, code, "cuCtxPushCurrent");
     }
+    if (status == BP__CUSOLVER_STATUS_INVALID_VALUE) { /* as for eigenvalues of matrices that are too large for it */
+        return host->fail(BP_E_UNSUPPORTED, "cusolver: the library has no workspace for matrices of this size");
+    }
     if (status != BP__CUSOLVER_STATUS_SUCCESS) {
         return bp__cu_vendor_fail(&plan->instance->vendor, plan->on->part.device, status, "the size of a workspace");
     }

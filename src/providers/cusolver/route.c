@@ -180,6 +180,13 @@ void bp__cusolver_add_pivots_out(bp__cusolver_builder *b, int operand, int buffe
     set_dims(b, &step->walk, b->route->buffers[buffer].rows, 1, &dst, &src);
 }
 
+void bp__cusolver_add_pivots_kept(bp__cusolver_builder *b, int buffer, int64_t rows) {
+    const side pivots = side_of_buffer(b, buffer, (int64_t)sizeof(int64_t));
+    bp__cusolver_step *step = add_kernel(b, BP__CUSOLVER_PIVOTS_KEPT, -1, buffer);
+    set_dims(b, &step->walk, b->route->buffers[buffer].rows, 1, &pivots, &pivots);
+    step->walk.diagonal = (uint64_t)rows;
+}
+
 void bp__cusolver_add_permutation(bp__cusolver_builder *b, int operand, int pivots) {
     const bool single = is_single(b->problem->dtype);
     side dst = side_of_operand(b, operand, true), src = side_of_buffer(b, pivots, 0);

@@ -72,7 +72,10 @@ static bp_status fail_driver(const bp__cusolver_prepared *plan, CUresult code, c
 }
 
 static bp_status begin_run(const bp__cusolver_prepared *plan, const run_of *run) {
-    CUresult code = bp__cu.MemsetD8Async(run->workspace + plan->info_at, 0, (size_t)plan->zeroed, run->stream);
+    CUresult code = BP__CU_SUCCESS;
+    if (plan->zeroed > 0) {
+        code = bp__cu.MemsetD8Async(run->workspace + plan->info_at, 0, (size_t)plan->zeroed, run->stream);
+    }
     if (code == BP__CU_SUCCESS && run->report) {
         code = bp__cu.MemsetD8Async(run->workspace + plan->report_at, 0xff, BP__CUSOLVER_REPORT_BYTES, run->stream);
     }
@@ -95,12 +98,17 @@ static bp_status run_kernel(const bp__cusolver_prepared *plan, const run_of *run
     bp__cusolver_walk walk = step->walk;
     walk.dst = in ? buffer : finds ? run->workspace + plan->info_at : operand;
     walk.src = in ? operand : buffer;
+    if (step->number == BP__CUSOLVER_PIVOTS_KEPT) {
+        walk.dst = buffer;
+    }
     if (step->number >= BP__CUSOLVER_DET) { /* further buffers: pivots and logarithms */
         walk.first = (int64_t)buffer_of(plan, run, step->buffers[2]);
         walk.last = (int64_t)buffer_of(plan, run, step->buffers[3]);
     }
     walk.flags = run->workspace + plan->flags_at;
-    walk.report = run->report ? run->workspace + plan->report_at : 0;
+    walk.report = step->number >= BP__CUSOLVER_DET ? run->workspace + plan->info_at
+                  : run->report                    ? run->workspace + plan->report_at
+                                                   : 0;
     return fail_driver(plan, bp__cusolver_launch(&plan->on->kernels, step->number, &walk, run->stream),
                        "a kernel of linear algebra");
 }

@@ -244,7 +244,8 @@ static bool is_one_of(const char *name, const char *one, const char *other) {
 static bool calculate(const char *name, uint64_t a, uint64_t b, uint64_t c, uint64_t *to) {
     if (strcmp(name, "mul.f32") == 0) {
         *to = multiplied_f32(a, b);
-    } else if (is_one_of(name, "mul.f64", "add.f64") || is_one_of(name, "sub.f64", "div.rn.f64")) {
+    } else if (is_one_of(name, "mul.f64", "mul.rn.f64") || is_one_of(name, "add.rn.f64", "sub.rn.f64") ||
+               strcmp(name, "div.rn.f64") == 0) {
         *to = computed_f64(*name, a, b);
     } else if (strcmp(name, "sqrt.rn.f64") == 0) {
         *to = root_f64(a);

@@ -46,6 +46,7 @@ typedef struct cusolver_controls {
     atomic_int refuse_call;  /* of routines */
     atomic_int host_bytes;   /* the size of the workspace of the host */
     atomic_int fail_spectra; /* info of eigenvalues and singular values */
+    atomic_bool divides;     /* by zero pivots, which leaves NaN, and pivots that are no rows */
 
     /* What has happened. */
     atomic_int violations;

@@ -129,6 +129,12 @@ static int factor_lu(matrix *a, int64_t *pivots) {
         const number pivot = *element(a, j, j);
         if (pivot == 0) {
             info = info ? info : (int)j + 1;
+            for (int64_t i = j + 1; i < a->rows && cusolver_double.divides; i++) {
+                for (int64_t p = j; p < a->columns; p++) {
+                    *element(a, i, p) = NAN;
+                }
+            }
+            pivots[j] = cusolver_double.divides ? 100000 : pivots[j];
             continue;
         }
         for (int64_t i = j + 1; i < a->rows; i++) {
