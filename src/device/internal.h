@@ -82,8 +82,8 @@ int64_t bp__devices_held(void);
 /* Waits for the work of all queues, and ends the queues of threads. Called before the providers' instances are freed,
  * whose memory and kernels this work uses. */
 void bp__device_finish(void);
-/* Closes all devices and runtimes. Called when nothing is held, after the plans
- * and the providers' instances were freed. */
+/* Closes all devices and runtimes. Called when nothing is held, after the plans and the providers' instances were
+ * freed. */
 void bp__device_reset(void);
 /* Hold this module's mutexes while the process forks; call bp__device_fork_lock() before bp__registry_fork_lock() and
  * the other after bp__registry_fork_unlock(). bp__device_forked() is for the child, after the unlock. */

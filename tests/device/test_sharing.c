@@ -375,6 +375,28 @@ static void test_results_are_checked_at_their_end(void **state) {
     bp_queue_release(queue);
 }
 
+/* A failed check makes no later result invalid, but a failed command may. So the command's failure is told in any
+ * order. */
+static void test_failed_commands_are_told_before_failed_checks(void **state) {
+    (void)state;
+    bp_queue *queue = new_queue("fake");
+    DLManagedTensorVersioned *tensor = new_bytes("fake", SIZE);
+    result bad = {.status = BP_E_SINGULAR}, good = {.status = BP_OK}, wrong = {.status = BP_E_DEVICE};
+    fill_bytes(tensor, 1);
+    fake()->fail_at = 2;
+    add_checked(queue, tensor, &bad);
+    add_checked(queue, tensor, &good);
+    assert_fails(bp_queue_wait(queue), BP_E_DEVICE, "are not valid");
+    assert_int_equal(bad.ended, 1);
+    assert_int_equal(good.ended, 0);
+    assert_ok(bp_queue_wait(queue));
+    add_checked(queue, tensor, &wrong); /* a check with the status of a failed command */
+    assert_fails(bp_queue_wait(queue), BP_E_DEVICE, "gemm f32 3x3 failed on device fake:0: the matrix of item 3");
+    assert_null(strstr(bp_last_error(), "not valid"));
+    free_tensor(tensor);
+    bp_queue_release(queue);
+}
+
 static void test_a_check_keeps_the_message_of_the_thread(void **state) {
     (void)state;
     bp_queue *queue = new_queue("fake");
@@ -454,6 +476,7 @@ int main(void) {
         TEST(test_an_allocator_of_the_program),
         TEST(test_memory_of_the_program_is_awaited),
         TEST(test_results_are_checked_at_their_end),
+        TEST(test_failed_commands_are_told_before_failed_checks),
         TEST(test_a_check_keeps_the_message_of_the_thread),
         TEST(test_elapsed_time),
     };
