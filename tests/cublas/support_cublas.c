@@ -1,37 +1,21 @@
 /* support_cublas.c - implements support_cublas.h. */
 #include "cublas/support_cublas.h"
 
-#include <dlfcn.h>
-
 #define ALL CUBLAS_DOUBLES "/lt:" CUBLAS_DOUBLES "/classic:" DOUBLES "/good"
-
-static cublas_controls *controls_of(const char *path) {
-    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    cublas_controls *found = library ? dlsym(library, "cublas_double") : NULL;
-    if (!found) {
-        fail_msg("%s", dlerror());
-    }
-    return found;
-}
 
 cublas_controls *the_lt(void) {
     static cublas_controls *found;
-    found = found ? found : controls_of(CUBLAS_DOUBLES "/lt/libcublasLt.so.13");
+    found = found ? found : controls_of(CUBLAS_DOUBLES "/lt/libcublasLt.so.13", "cublas_double");
     return found;
 }
 
 cublas_controls *the_classic(void) {
     static cublas_controls *found;
-    found = found ? found : controls_of(CUBLAS_DOUBLES "/classic/libcublas.so.13");
+    found = found ? found : controls_of(CUBLAS_DOUBLES "/classic/libcublas.so.13", "cublas_double");
     return found;
 }
 
 /* ---- Setup ---- */
-
-bp_status restart_with(const char *folders) {
-    setenv("BACKPLANE_LIBRARY_PATH", folders, 1);
-    return bp_reset();
-}
 
 int start_cublas(void **state) {
     unsetenv("CUBLAS_DOUBLE");

@@ -14,8 +14,6 @@
  * The end checks that nothing is left. */
 int start_cublas(void **state);
 int stop_cublas(void **state);
-/* The same with these folders of libraries, which are separated by ':'. */
-bp_status restart_with(const char *folders);
 /* For each test. CUBLAS_FAULT names a rule that both doubles break (cublas_fault). */
 int begin_cublas(void **state);
 int end_cublas(void **state);

@@ -3,19 +3,29 @@
 
 #include <dlfcn.h>
 
-static void *library(void) {
-    static void *handle;
-    handle = handle ? handle : dlopen(DOUBLES "/good/libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+static void *open_double(const char *path) {
+    void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
         fail_msg("%s", dlerror());
     }
     return handle;
 }
 
+static void *library(void) {
+    static void *handle;
+    handle = handle ? handle : open_double(DOUBLES "/good/libcuda.so.1");
+    return handle;
+}
+
+void *controls_of(const char *path, const char *name) {
+    void *found = dlsym(open_double(path), name);
+    assert_non_null(found);
+    return found;
+}
+
 double_controls *the_double(void) {
     static double_controls *found;
-    found = found ? found : dlsym(library(), "cuda_double");
-    assert_non_null(found);
+    found = found ? found : controls_of(DOUBLES "/good/libcuda.so.1", "cuda_double");
     return found;
 }
 
@@ -32,6 +42,11 @@ const program_api *driver(void) {
 }
 
 /* ---- Setup ---- */
+
+bp_status restart_with(const char *folders) {
+    setenv("BACKPLANE_LIBRARY_PATH", folders, 1);
+    return bp_reset();
+}
 
 int start_cuda(void **state) {
     (void)state;

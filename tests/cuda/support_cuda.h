@@ -31,6 +31,11 @@ int end_cuda(void **state);
 /* Returns the index of the name that a variable has, 0 without one: a fault that a double shall have. */
 int number_of_fault(const char *variable, const char *const *names, int count);
 
+/* Starts the library with these folders of libraries, which are separated by ':'. */
+bp_status restart_with(const char *folders);
+/* Returns the controls that a double in this file has under a name. */
+void *controls_of(const char *path, const char *name);
+
 double_controls *the_double(void);
 const program_api *driver(void);
 

@@ -1,5 +1,5 @@
-/* test_products.c - operations on CUDA devices that no candidate runs, because there is no library for them: the reason,
- * and what dispatch.transfer=allow does. */
+/* test_products.c - operations on CUDA devices that no candidate runs, because there is no library for them: the
+ * reason, and what dispatch.transfer=allow does. */
 #include "cuda/support_cuda.h"
 
 enum { SIZE = 24 };

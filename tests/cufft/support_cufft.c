@@ -1,28 +1,15 @@
 /* support_cufft.c - implements support_cufft.h. */
 #include "cufft/support_cufft.h"
 
-#include <dlfcn.h>
-
 #define ALL CUFFT_DOUBLES "/good:" DOUBLES "/good"
 
 cufft_controls *the_cufft(void) {
     static cufft_controls *found;
-    if (!found) {
-        void *library = dlopen(CUFFT_DOUBLES "/good/libcufft.so.12", RTLD_NOW | RTLD_LOCAL);
-        found = library ? dlsym(library, "cufft_double") : NULL;
-    }
-    if (!found) {
-        fail_msg("%s", dlerror());
-    }
+    found = found ? found : controls_of(CUFFT_DOUBLES "/good/libcufft.so.12", "cufft_double");
     return found;
 }
 
 /* ---- Setup ---- */
-
-bp_status restart_with(const char *folders) {
-    setenv("BACKPLANE_LIBRARY_PATH", folders, 1);
-    return bp_reset();
-}
 
 int start_cufft(void **state) {
     unsetenv("CUFFT_DOUBLE");

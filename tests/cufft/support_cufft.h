@@ -15,8 +15,6 @@
  * left. */
 int start_cufft(void **state);
 int stop_cufft(void **state);
-/* The same with these folders of libraries, which are separated by ':'. */
-bp_status restart_with(const char *folders);
 /* For each test. CUFFT_FAULT names a rule that the double breaks (cufft_fault). */
 int begin_cufft(void **state);
 int end_cufft(void **state);

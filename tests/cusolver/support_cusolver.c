@@ -3,28 +3,15 @@
 
 #include "reference/linalg.h"
 
-#include <dlfcn.h>
-
 #define ALL CUSOLVER_DOUBLES "/good:" DOUBLES "/good"
 
 cusolver_controls *the_cusolver(void) {
     static cusolver_controls *found;
-    if (!found) {
-        void *library = dlopen(CUSOLVER_DOUBLES "/good/libcusolver.so.12", RTLD_NOW | RTLD_LOCAL);
-        found = library ? dlsym(library, "cusolver_double") : NULL;
-    }
-    if (!found) {
-        fail_msg("%s", dlerror());
-    }
+    found = found ? found : controls_of(CUSOLVER_DOUBLES "/good/libcusolver.so.12", "cusolver_double");
     return found;
 }
 
 /* ---- Setup ---- */
-
-bp_status restart_with(const char *folders) {
-    setenv("BACKPLANE_LIBRARY_PATH", folders, 1);
-    return bp_reset();
-}
 
 int start_cusolver(void **state) {
     unsetenv("CUSOLVER_DOUBLE");

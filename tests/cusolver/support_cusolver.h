@@ -15,8 +15,6 @@
  * is left. */
 int start_cusolver(void **state);
 int stop_cusolver(void **state);
-/* The same with these folders of libraries, which are separated by ':'. */
-bp_status restart_with(const char *folders);
 /* For each test. CUSOLVER_FAULT names a rule that the double breaks (cusolver_fault). */
 int begin_cusolver(void **state);
 int end_cusolver(void **state);

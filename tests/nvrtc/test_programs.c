@@ -5,7 +5,6 @@
 #include "nvrtc/doubles/double.h"
 #include "support/contains.h"
 
-#include <dlfcn.h>
 #include <pthread.h>
 
 #define NVRTC_DOUBLES BP_TEST_BUILD_DIR "/tests/nvrtc-doubles"
@@ -13,13 +12,7 @@
 
 static nvrtc_controls *the_nvrtc(void) {
     static nvrtc_controls *found;
-    if (!found) {
-        void *library = dlopen(NVRTC_DOUBLES "/good/libnvrtc.so.13", RTLD_NOW | RTLD_LOCAL);
-        found = library ? dlsym(library, "nvrtc_double") : NULL;
-    }
-    if (!found) {
-        fail_msg("%s", dlerror());
-    }
+    found = found ? found : controls_of(NVRTC_DOUBLES "/good/libnvrtc.so.13", "nvrtc_double");
     return found;
 }
 
@@ -27,9 +20,8 @@ static int start(void **state) {
     if (start_cuda(state) != 0) {
         return -1;
     }
-    setenv("BACKPLANE_LIBRARY_PATH", NVRTC_DOUBLES "/good:" DOUBLES "/good", 1);
     setenv("BACKPLANE_REGISTRY_CACHE", "read-write", 1);
-    return bp_reset() == BP_OK ? 0 : -1;
+    return restart_with(NVRTC_DOUBLES "/good:" DOUBLES "/good") == BP_OK ? 0 : -1;
 }
 
 static int begin(void **state) {

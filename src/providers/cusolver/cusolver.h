@@ -21,7 +21,7 @@ enum {
     BP__CUSOLVER_STORE = 4,
     BP__CUSOLVER_PIVOTS_IN = 8,
     BP__CUSOLVER_PIVOTS_OUT,
-    BP__CUSOLVER_PIVOTS_KEPT,
+    BP__CUSOLVER_PIVOTS_REPAIR,
     BP__CUSOLVER_REPORT,
     BP__CUSOLVER_PERMUTE, /* for elements whose parts have 4 bytes, then 8 bytes */
     BP__CUSOLVER_FIND_ZERO = BP__CUSOLVER_PERMUTE + 2,
@@ -144,7 +144,7 @@ bp__cusolver_step *bp__cusolver_add_store(bp__cusolver_builder *b, int operand, 
 void bp__cusolver_add_pivots_in(bp__cusolver_builder *b, int operand, int buffer);
 void bp__cusolver_add_pivots_out(bp__cusolver_builder *b, int operand, int buffer);
 /* Adds a kernel that replaces pivots of a factorization that are no row of the matrix. */
-void bp__cusolver_add_pivots_kept(bp__cusolver_builder *b, int buffer, int64_t rows);
+void bp__cusolver_add_pivot_repair(bp__cusolver_builder *b, int buffer, int64_t rows);
 /* Add kernels that write ones to an operand, which was filled with zeros, where pivots move rows; and that set the
  * infos to the first zero on the diagonal of a buffer. */
 void bp__cusolver_add_permutation(bp__cusolver_builder *b, int operand, int pivots);

@@ -145,8 +145,8 @@ static const char copies[] =
 
 /* A pivot of the library that is no row becomes the pivot of a row that is not exchanged. The library may leave such
  * pivots where a matrix is singular. The parameter has the number of rows as `diagonal`. */
-#define PIVOTS_KEPT                                                                                                    \
-    BEGIN("pivots_kept")                                                                                               \
+#define PIVOTS_REPAIR                                                                                                  \
+    BEGIN("pivots_repair")                                                                                             \
     "ld.u64 %value, [%from];\n"                                                                                        \
     "ld.param.u64 %mask, [all+56];\n"                                                                                  \
     "sub.u64 %index, %value, 1;\n"                                                                                     \
@@ -237,9 +237,9 @@ static const char copies[] =
 static const char others[] =
     ".version 7.4\n"
     ".target sm_50\n"
-    ".address_size 64\n" PIVOTS_IN PIVOTS_OUT PIVOTS_KEPT REPORT PERMUTE("permute_32", "32") PERMUTE("permute_64", "64")
-        FIND_ZERO("zero_f32", "32", MAGNITUDE_32, "") FIND_ZERO("zero_f64", "64", MAGNITUDE_64, "")
-            FIND_ZERO("zero_c64", "32", MAGNITUDE_32, OR_IM("32", "4"))
+    ".address_size 64\n" PIVOTS_IN PIVOTS_OUT PIVOTS_REPAIR REPORT PERMUTE("permute_32", "32")
+        PERMUTE("permute_64", "64") FIND_ZERO("zero_f32", "32", MAGNITUDE_32, "")
+            FIND_ZERO("zero_f64", "64", MAGNITUDE_64, "") FIND_ZERO("zero_c64", "32", MAGNITUDE_32, OR_IM("32", "4"))
                 FIND_ZERO("zero_c128", "64", MAGNITUDE_64, OR_IM("64", "8"));
 
 /* ---- Determinants ---- */
@@ -432,7 +432,7 @@ static const char *const names[BP__CUSOLVER_KERNELS] = {
     "store_c128",
     [BP__CUSOLVER_PIVOTS_IN] = "pivots_in",
     [BP__CUSOLVER_PIVOTS_OUT] = "pivots_out",
-    [BP__CUSOLVER_PIVOTS_KEPT] = "pivots_kept",
+    [BP__CUSOLVER_PIVOTS_REPAIR] = "pivots_repair",
     [BP__CUSOLVER_REPORT] = "report",
     [BP__CUSOLVER_PERMUTE] = "permute_32",
     "permute_64",

@@ -73,7 +73,7 @@ static void add_factors(bp__cusolver_builder *b, int *lu, int *pivots) {
     *pivots = bp__cusolver_add_pivots(b, l->m < l->n ? l->m : l->n);
     bp__cusolver_add_load(b, 0, false, *lu, BP__CUSOLVER_WHOLE);
     bp__cusolver_add_call(b, BP__CUSOLVER_GETRF, *lu)->buffers[2] = (uint8_t)*pivots;
-    bp__cusolver_add_pivots_kept(b, *pivots, l->m);
+    bp__cusolver_add_pivot_repair(b, *pivots, l->m);
 }
 
 /* Adds the solution of systems with factors: op(A) X = B, in the memory of B. */

@@ -180,9 +180,9 @@ void bp__cusolver_add_pivots_out(bp__cusolver_builder *b, int operand, int buffe
     set_dims(b, &step->walk, b->route->buffers[buffer].rows, 1, &dst, &src);
 }
 
-void bp__cusolver_add_pivots_kept(bp__cusolver_builder *b, int buffer, int64_t rows) {
+void bp__cusolver_add_pivot_repair(bp__cusolver_builder *b, int buffer, int64_t rows) {
     const side pivots = side_of_buffer(b, buffer, (int64_t)sizeof(int64_t));
-    bp__cusolver_step *step = add_kernel(b, BP__CUSOLVER_PIVOTS_KEPT, -1, buffer);
+    bp__cusolver_step *step = add_kernel(b, BP__CUSOLVER_PIVOTS_REPAIR, -1, buffer);
     set_dims(b, &step->walk, b->route->buffers[buffer].rows, 1, &pivots, &pivots);
     step->walk.diagonal = (uint64_t)rows;
 }

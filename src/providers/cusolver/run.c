@@ -98,7 +98,7 @@ static bp_status run_kernel(const bp__cusolver_prepared *plan, const run_of *run
     bp__cusolver_walk walk = step->walk;
     walk.dst = in ? buffer : finds ? run->workspace + plan->info_at : operand;
     walk.src = in ? operand : buffer;
-    if (step->number == BP__CUSOLVER_PIVOTS_KEPT) {
+    if (step->number == BP__CUSOLVER_PIVOTS_REPAIR) {
         walk.dst = buffer;
     }
     if (step->number >= BP__CUSOLVER_DET) { /* further buffers: pivots and logarithms */

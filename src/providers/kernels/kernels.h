@@ -27,7 +27,7 @@ typedef struct bp__kernel_device {
     const bp_host *host;
     const bp_device_info *facts;
     const bp__kernel_backend *backend;
-    pthread_mutex_t mutex;        /* guards `programs` */
+    pthread_mutex_t mutex;        /* guards `programs`, and what a provider keeps with the device */
     pthread_mutex_t building;     /* held while a program is built, so that none is built twice */
     bp__kernel_program *programs; /* built ones, kept until the device is closed */
 } bp__kernel_device;
@@ -100,6 +100,7 @@ typedef struct bp__kernel_step {
 typedef struct bp__kernel_plan {
     bp_prepared prepared;
     bp__kernel_device *device;
+    bool has_constants;
     int step_count, capacity;
     bp__kernel_step *steps; /* values are copies that the plan owns */
 } bp__kernel_plan;

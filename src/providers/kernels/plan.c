@@ -123,6 +123,9 @@ bp_status bp__kernel_plan_add(bp__kernel_plan *plan, const bp__kernel_step *step
         free_values(plan->device, &own);
         return status;
     }
+    for (int i = 0; i < own.argument_count; i++) {
+        plan->has_constants |= own.argument[i].memory != NULL;
+    }
     plan->steps[plan->step_count++] = own;
     return BP_OK;
 }

@@ -101,10 +101,10 @@ static bp_status launch(const bp__kernel_plan *plan, const bp__kernel_step *step
     return code == BP__CU_SUCCESS ? BP_OK : bp__cu_fail(plan->device->host, code, step->kernel);
 }
 
-/* Notes that graphs have the plan, if the stream is being captured. */
+/* Notes that graphs have the plan's constants, if the stream is being captured. */
 static void note_capture(nvrtc_plan *plan, CUstream stream) {
     CUstreamCaptureStatus status = BP__CU_STREAM_CAPTURE_STATUS_NONE;
-    if (!atomic_load_explicit(&plan->captured, memory_order_relaxed) &&
+    if (plan->base.has_constants && !atomic_load_explicit(&plan->captured, memory_order_relaxed) &&
         (bp__cu.StreamIsCapturing(stream, &status) != BP__CU_SUCCESS || status != BP__CU_STREAM_CAPTURE_STATUS_NONE)) {
         atomic_store_explicit(&plan->captured, true, memory_order_release);
     }
