@@ -20,6 +20,10 @@
  * Exception: the norms fro, 1, -1, inf and -inf, all vector norms, and products compute with them as in ordinary
  * arithmetic.
  *
+ * Overflow. If a division by zero or a large value makes an intermediate value of a solution or an inverse infinite,
+ * the elements that depend on it are infinite or NaN. Which of both depends on the order of the sums, and so on the
+ * library and on the layout.
+ *
  * Errors of all functions: those above, BP_E_ARGUMENT, BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT, BP_E_OVERLAP,
  * BP_E_OVERFLOW, BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NOT_FOUND, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h),
  * BP_E_INTERNAL (a library reported an illegal argument).
@@ -88,8 +92,8 @@ BP_API bp_status bp_solve(const DLTensor *a, const DLTensor *b, int right, DLTen
 BP_API bp_status bp_solve_ex(const DLTensor *a, const DLTensor *b, int right, DLTensor *x, DLTensor *info);
 
 /* Solves A X = B, or X A = B if `right`, for a triangular A; BLAS trsm. Reads only the upper or lower triangle, without
- * the diagonal if `unitriangular`. B must not be a vector. A zero on the diagonal is not an error; it gives infinity or
- * NaN, as in PyTorch. */
+ * the diagonal if `unitriangular`. B must not be a vector. A zero on the diagonal is not an error: see "Overflow", as
+ * in PyTorch. */
 BP_API bp_status bp_solve_triangular(const DLTensor *a, const DLTensor *b, int upper, int right, int unitriangular,
                                      DLTensor *x);
 

@@ -135,6 +135,11 @@ static double largest(const char *at, int64_t count, bp_dtype type) {
     return most;
 }
 
+static bool agree(const operand *o, double a, double b, double bound) {
+    const bool both = o->overflows ? !isfinite(a) && !isfinite(b) : isnan(a) && isnan(b);
+    return a == b || both || fabs(a - b) <= bound;
+}
+
 void compare(trial *t, const operand *o, const char *got, const char *want, const char *what) {
     const bp_dtype type = component_type(o->dtype);
     const int64_t count = count_of(o) * (is_complex(o->dtype) ? 2 : 1);
@@ -142,7 +147,7 @@ void compare(trial *t, const operand *o, const char *got, const char *want, cons
     for (int64_t n = 0; n < count && o->tolerance >= 0; n++) {
         const double a = value_of(type, got + (size_t)n * bp_dtype_size(type)),
                      b = value_of(type, want + (size_t)n * bp_dtype_size(type));
-        if (a != b && !(isnan(a) && isnan(b)) && !(fabs(a - b) <= bound)) {
+        if (!agree(o, a, b, bound)) {
             finding(t, "%s: number %lld of %s is %.17g instead of %.17g (bound %g)", what, (long long)n, o->name, a, b,
                     bound);
             return;

@@ -87,6 +87,11 @@ static bool is_absent(source *s, const bp_linalg_call *c, int output) {
            draw(s, 2);
 }
 
+static bool solves(bp_op op) {
+    return op == BP_OP_SOLVE || op == BP_OP_SOLVE_TRIANGULAR || op == BP_OP_CHOLESKY_SOLVE || op == BP_OP_LU_SOLVE ||
+           op == BP_OP_LDL_SOLVE || op == BP_OP_INV || op == BP_OP_CHOLESKY_INVERSE;
+}
+
 static void add_outputs(trial *t, int inputs, int outputs, unsigned not_unique) {
     static const char *const names[] = {"output 0", "output 1", "output 2", "output 3"};
     bp_linalg_call c = p.call;
@@ -107,7 +112,11 @@ static void add_outputs(trial *t, int inputs, int outputs, unsigned not_unique) 
             return;
         } else {
             const bool whole = !is_float(component_type(type));
-            add_output(t, names[i], type, ndim, shape, not_unique >> i & 1 ? -1 : whole ? 0 : 4096);
+            add_output(t, names[i], type, ndim, shape,
+                       not_unique >> i & 1 ? -1
+                       : whole             ? 0
+                                           : 4096)
+                ->overflows = solves(c.op);
         }
     }
 }

@@ -44,6 +44,7 @@ typedef struct operand {
     content content;
     int64_t limit;      /* of INDICES: below it; PIVOTS: up to it */
     double tolerance;   /* units of rounding of the largest number; 0: equal; negative: the result is not unique */
+    bool overflows;     /* which elements are infinite and which are NaN depends on the layout */
     bool written, kept; /* kept: a call reads it too, or may leave it */
     bool packed;        /* must be compact */
     bool distinct;      /* each index has an address of its own, and no other operand has it */
