@@ -65,8 +65,7 @@ fuzz: bootstrap ## install requirements, build with clang, and run each fuzz tar
 sanitize: bootstrap ## install requirements, and run all tests under ASan+UBSan, then under TSan
 	@$(MAKE) --no-print-directory build-asan/CMakeCache.txt build-tsan/CMakeCache.txt
 	@cmake --build build-asan -j $(JOBS)
-	@cmake --build build-tsan -j $(JOBS)
-	@tools/test.sh build-asan; asan=$$?; tools/test.sh build-tsan; tsan=$$?; \
+	@tools/test.sh build-asan; asan=$$?; cmake --build build-tsan -j $(JOBS) && tools/test.sh build-tsan; tsan=$$?; \
 	    echo; cat build-asan/test-counts build-tsan/test-counts; exit $$((asan | tsan))
 
 clang: bootstrap ## install requirements, build with clang without warnings, and run the C tests of that build

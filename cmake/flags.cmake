@@ -16,6 +16,14 @@ if(BACKPLANE_SANITIZE)
     if(CMAKE_C_COMPILER_ID STREQUAL "GNU") # gcc loses value ranges in instrumented code; release builds check them
         target_compile_options(backplane_flags INTERFACE -Wno-format-truncation)
     endif()
+    # UndefinedBehaviorSanitizer describes each check in data with addresses, whose relocations are a third of a program.
+    include(CheckCSourceRuns)
+    set(CMAKE_REQUIRED_LINK_OPTIONS -Wl,-z,pack-relative-relocs)
+    check_c_source_runs("int main(void) { return 0; }" packs_relocations)
+    unset(CMAKE_REQUIRED_LINK_OPTIONS)
+    if(packs_relocations)
+        target_link_options(backplane_flags INTERFACE -Wl,-z,pack-relative-relocs)
+    endif()
 endif()
 # Without optimization gcc does not follow values through loops, and its headers define intrinsics of AVX-512 as macros that
 # convert -1 to a mask. Release builds check both.

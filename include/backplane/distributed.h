@@ -78,14 +78,16 @@ BP_API bp_status bp_comm_describe(const bp_comm *comm, bp_comm_info *info);
 typedef struct bp_dist {
     size_t struct_size; /* set by the caller: sizeof(bp_dist) */
     bp_comm *comm;
-    int32_t grid[2];   /* rows and columns of ranks; 0, 0: as square as possible, with no more rows than columns */
-    int32_t block[2];  /* rows and columns of a block; 0: 64 */
+    int32_t grid[2];   /* rows and columns of ranks; 0, 0: of the setting dist.grid */
+    int32_t block[2];  /* rows and columns of a block; 0: of the setting dist.block */
     int32_t source[2]; /* where block (0, 0) is */
     int64_t shape[2];  /* of the whole matrix */
 } bp_dist;
 
-/* Checks *dist, and sets grid and block where they are 0. Errors: BP_E_ARGUMENT (NULL, a grid that has more ranks than
- * the communicator, a source outside of the grid, a block below 1), BP_E_SHAPE (a negative size). */
+/* Checks *dist, and sets grid and block where they are 0. Without other settings the grid has all ranks, and is as
+ * square as possible, with no more rows than columns, and blocks are 64x64. Errors: BP_E_ARGUMENT (NULL, a grid that
+ * has more ranks than the communicator, a source outside of the grid, a block below 1, dist.grid is no grid),
+ * BP_E_SHAPE (a negative size). */
 BP_API bp_status bp_dist_complete(bp_dist *dist);
 
 /* Sets at[0] and at[1] to the row and column of a rank in the grid; -1 if the rank has no place in it. rank -1: this
@@ -145,6 +147,28 @@ BP_API bp_status bp_dist_view_replicated(bp_dist_view *view, void *local, bp_dty
  * that is not distributed), BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE (two communicators), BP_E_OVERLAP, BP_E_TIMEOUT,
  * BP_E_NO_MEMORY, BP_E_SYSTEM. */
 BP_API bp_status bp_redistribute(const DLTensor *from, DLTensor *to);
+
+/* ---- Files ------------------------------------------------------------------------------------------------------- */
+
+/* Files are NumPy's (.npy, versions 1 to 3; numpy.load and numpy.save read and write them). A file has the whole
+ * matrix, whatever its distribution is, so that a program can go on with another number of ranks. Each rank reads or
+ * writes only its own part, through 1 MiB of memory: the matrix may be larger than the memory of one rank. All ranks
+ * must see the file under `path`. A vector is a matrix of one column. */
+
+/* Sets *dtype and the shape to what the file has. Does not communicate. Errors: BP_E_ARGUMENT (NULL), BP_E_IO,
+ * BP_E_FORMAT (not such a file), BP_E_TRUNCATED, BP_E_SHAPE (neither a matrix nor a vector), BP_E_DTYPE (an element
+ * type that Backplane has not), BP_E_OVERFLOW, BP_E_NO_MEMORY. */
+BP_API bp_status bp_dist_file(const char *path, bp_dtype *dtype, int64_t shape[2]);
+
+/* Reads a matrix that has the shape and type of the file, in either order of elements and of bytes. All ranks make
+ * this call. After a failure the matrix may be partly filled. Errors: as above, BP_E_ARGUMENT (not a distributed
+ * matrix), BP_E_SHAPE and BP_E_DTYPE (of another shape or type), BP_E_TIMEOUT, BP_E_SYSTEM. */
+BP_API bp_status bp_dist_read(const char *path, DLTensor *matrix);
+
+/* Writes a matrix, in Fortran order. All ranks make this call. They write `path` with the ending .NUMBER.partial, and
+ * rank 0 renames it when all have succeeded: an old file is there until the new one is complete. A process that is
+ * killed leaves the partial file. Errors: as above. */
+BP_API bp_status bp_dist_write(const char *path, const DLTensor *matrix);
 
 /* ---- For providers ----------------------------------------------------------------------------------------------- */
 

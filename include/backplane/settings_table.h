@@ -261,6 +261,10 @@
       "Whether XNNPACK is used; this version has no provider for it.") \
     X(dist_timeout, 136, "dist.timeout", INT, "300", "0..86400", "", 0, "distributed operands", \
       "Seconds that a rank waits until all others take part in a call with distributed operands; 0: as long as it takes.") \
+    X(dist_grid, 137, "dist.grid", TEXT, "auto", "", "", 0, "distributed operands", \
+      "Grid of a distribution that names none (grid 0, 0): rows and columns of ranks, such as 2x3; auto = all ranks, as square as possible, with no more rows than columns.") \
+    X(dist_block, 138, "dist.block", INT, "64", "1..2147483647", "", 0, "distributed operands", \
+      "Rows and columns of a block, in a distribution that names none (block 0).") \
     X(graph_backend, 129, "graph.backend", TEXT, "auto", "", "", 0, "graphs", \
       "How graphs run: auto = planned as a whole, with packed constants and one workspace; eager = node by node, each as its own call; or planned, with a comma-separated list of backends of regions (graph_backend.h): names in order of preference, and -NAME for one that runs none.") \
     X(graph_block_bytes, 133, "graph.block_bytes", INT, "0", "0..4611686018427387904", "", 0, "graphs", \

@@ -293,6 +293,8 @@ class Xnnpack(Settings):
 
 class Dist(Settings):
     timeout: int
+    grid: str
+    block: int
 
 class Graph(Settings):
     backend: str
@@ -471,6 +473,8 @@ Named = TypedDict(
         "miopen.immediate": bool,
         "nnpack.enabled": bool,
         "dist.timeout": int,
+        "dist.grid": str,
+        "dist.block": int,
         "graph.backend": str,
         "graph.block_bytes": int,
         "graph.layout": Literal["auto", "row_major", "channels_last"],
@@ -612,6 +616,8 @@ class Keywords(TypedDict, total=False):
     miopen__immediate: bool
     nnpack__enabled: bool
     dist__timeout: int
+    dist__grid: str
+    dist__block: int
     graph__backend: str
     graph__block_bytes: int
     graph__layout: Literal["auto", "row_major", "channels_last"]

@@ -8,6 +8,7 @@ order; if one differs or fails, all raise the same exception, which names the ra
 from __future__ import annotations
 
 import importlib
+import os
 from types import TracebackType
 from typing import Any, Callable, NamedTuple, Optional, Tuple, Type, Union
 
@@ -146,6 +147,17 @@ class Distribution(NamedTuple):
         made.local[...] = function(rows[:, None], columns[None, :])
         return made
 
+    def load(self, path: Union[str, "os.PathLike[str]"]) -> Matrix:
+        """The matrix of a ``.npy`` file. Each rank reads its own part. A vector becomes a matrix of one column."""
+        name = os.fsencode(path)
+        number, rows, columns = _core.dist_file(name)
+        types = [each for each, its in _TYPES.items() if its == number]
+        if not types:
+            raise bad_type(f"{os.fsdecode(name)}: its elements must be {', '.join(_TYPES)}")
+        made = self.empty((rows, columns), types[0])
+        _core.dist_transfer(False, name, (made._operand(),))
+        return made
+
 
 class Matrix:
     """A distributed matrix: ``local`` is the part of this rank, an array of NumPy whose columns are contiguous."""
@@ -177,6 +189,10 @@ class Matrix:
         made = distribution.empty(self.shape, self.dtype)
         _core.dist_redistribute((self._operand(), made._operand()))
         return made
+
+    def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
+        """Writes a ``.npy`` file with the whole matrix, each rank its own part. Another number of ranks can load it, and ``numpy.load``."""
+        _core.dist_transfer(True, os.fsencode(path), (self._operand(),))
 
     def gather(self) -> Optional[Any]:
         """The whole matrix as an array on rank 0, and None on the others."""

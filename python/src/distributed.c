@@ -236,3 +236,37 @@ PyObject *core_dist_redistribute(PyObject *module, PyObject *operands) {
     Py_BEGIN_ALLOW_THREADS status = bp_redistribute(t[0], t[1]);
     Py_END_ALLOW_THREADS return told(state, status, NULL);
 }
+
+/* ---- Files ---- */
+
+PyObject *core_dist_file(PyObject *module, PyObject *path) {
+    core_state *state = core_state_of(module);
+    const char *name = PyBytes_AsString(path);
+    bp_dtype dtype;
+    int64_t shape[2];
+    bp_status status;
+    if (!name) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS status = bp_dist_file(name, &dtype, shape);
+    Py_END_ALLOW_THREADS if (status != BP_OK) {
+        return core_finish(state, core_fail(state, status, NULL));
+    }
+    return Py_BuildValue("(iLL)", (int)dtype, (long long)shape[0], (long long)shape[1]);
+}
+
+PyObject *core_dist_transfer(PyObject *module, PyObject *arguments) {
+    core_state *state = core_state_of(module);
+    int writes;
+    const char *path;
+    PyObject *operands;
+    bp_dist_view view;
+    DLTensor *tensor = NULL;
+    bp_status status;
+    if (!PyArg_ParseTuple(arguments, "pyO!", &writes, &path, &PyTuple_Type, &operands) ||
+        !read_operands(state, operands, &view, &tensor, 1)) {
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS status = writes ? bp_dist_write(path, tensor) : bp_dist_read(path, tensor);
+    Py_END_ALLOW_THREADS return told(state, status, NULL);
+}

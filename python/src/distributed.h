@@ -12,5 +12,7 @@ PyObject *core_dist_complete(PyObject *module, PyObject *arguments);
 PyObject *core_dist_gemm(PyObject *module, PyObject *arguments);
 PyObject *core_dist_linalg(PyObject *module, PyObject *arguments);
 PyObject *core_dist_redistribute(PyObject *module, PyObject *operands);
+PyObject *core_dist_file(PyObject *module, PyObject *path);
+PyObject *core_dist_transfer(PyObject *module, PyObject *arguments);
 
 #endif

@@ -156,6 +156,8 @@ static PyMethodDef functions[] = {
     {"dist_gemm", core_dist_gemm, METH_VARARGS, "Runs or explains a product of distributed matrices."},
     {"dist_linalg", core_dist_linalg, METH_VARARGS, "Runs or explains linear algebra of distributed matrices."},
     {"dist_redistribute", core_dist_redistribute, METH_O, "Copies a distributed matrix to another distribution."},
+    {"dist_file", core_dist_file, METH_O, "Returns element type and shape of a file."},
+    {"dist_transfer", core_dist_transfer, METH_VARARGS, "Writes a distributed matrix to a file, or reads it."},
     {"record_start", core_record_start, METH_O, "Starts a record of at most so many calls."},
     {"record_stop", core_record_stop, METH_O, "Stops a record."},
     {"record_plans", core_record_plans, METH_O, "Returns a record's rows as dicts."},

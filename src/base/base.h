@@ -140,6 +140,8 @@ bool bp__is_folder(const char *path, size_t length);
 bool bp__user_folder(const char *variable, const char *below_home, char *path, size_t size, size_t *given);
 /* Calls write(). A file that would grow beyond RLIMIT_FSIZE gives an error (EFBIG) and does not raise SIGXFSZ. */
 ssize_t bp__file_write(int file, const void *bytes, size_t size);
+/* As bp__file_write(), from byte `offset` of the file on. */
+ssize_t bp__file_write_at(int file, const void *bytes, size_t size, int64_t offset);
 /* Returns BP_OK if only root and the calling user can change the file and each directory above it. In a user namespace
  * that does not map root, the owner shown for root's files counts as root. Returns BP_E_UNTRUSTED with the reason, or
  * BP_E_NOT_FOUND if the file does not exist. A sticky world-writable directory (/tmp) does not disqualify files of root

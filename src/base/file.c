@@ -168,7 +168,7 @@ bool bp__read_text(const char *path, char *buffer, size_t size) {
 
 /* Blocks SIGXFSZ during the write, because the signal goes to the writing thread alone. A signal that was pending
  * before stays pending, because it belongs to the host program. */
-ssize_t bp__file_write(int file, const void *bytes, size_t size) {
+static ssize_t write_limited(int file, const void *bytes, size_t size, int64_t offset) {
     BP__UNCANCELLED;
     const struct timespec now = {0};
     sigset_t limit, before, pending;
@@ -177,7 +177,7 @@ ssize_t bp__file_write(int file, const void *bytes, size_t size) {
     sigpending(&pending);
     bool of_others = sigismember(&pending, SIGXFSZ) == 1;
     bool held = pthread_sigmask(SIG_BLOCK, &limit, &before) == 0;
-    ssize_t wrote = write(file, bytes, size);
+    ssize_t wrote = offset < 0 ? write(file, bytes, size) : pwrite(file, bytes, size, offset);
     int error = errno;
     if (wrote < 0 && error == EFBIG && !of_others) {
         while (sigtimedwait(&limit, NULL, &now) < 0 && errno == EINTR) {
@@ -188,6 +188,14 @@ ssize_t bp__file_write(int file, const void *bytes, size_t size) {
     }
     errno = error;
     return wrote;
+}
+
+ssize_t bp__file_write(int file, const void *bytes, size_t size) {
+    return write_limited(file, bytes, size, -1);
+}
+
+ssize_t bp__file_write_at(int file, const void *bytes, size_t size, int64_t offset) {
+    return write_limited(file, bytes, size, offset);
 }
 
 static bp_status write_all(int file, const char *path, const char *bytes, size_t size) {

@@ -1,7 +1,11 @@
 /* layout.c - computes which rank has which part of a block-cyclic matrix. Nothing here communicates. */
 #include "dist/internal.h"
 
+#include "settings/internal.h"
+
 #include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 /* Returns whether the program's struct can be read, and the communicator is there. */
 static bp_status check_given(const bp_dist *dist) {
@@ -9,20 +13,39 @@ static bp_status check_given(const bp_dist *dist) {
     return dist->comm ? BP_OK : bp__fail(BP_E_ARGUMENT, "dist->comm must not be NULL");
 }
 
-static void choose_grid(bp_dist *dist) {
+/* Takes the grid of the setting. Returns false if it names none. */
+static bool take_set_grid(bp_dist *dist, const char *text) {
+    int rows = 0, columns = 0, end = 0;
+    if (sscanf(text, "%9dx%9d%n", &rows, &columns, &end) != 2 || text[end] != '\0') {
+        return false;
+    }
+    dist->grid[0] = rows;
+    dist->grid[1] = columns;
+    return true;
+}
+
+static bp_status choose_grid(bp_dist *dist) {
+    const char *text = bp__setting_text(BP_SET_dist_grid);
     int rows = 1;
+    if (strcmp(text, "auto") != 0) {
+        return take_set_grid(dist, text) ? BP_OK
+                                         : bp__fail(BP_E_ARGUMENT,
+                                                    "dist.grid is '%s'; it must be auto, or rows and columns such "
+                                                    "as 2x3",
+                                                    text);
+    }
     for (int r = 1; r * r <= dist->comm->size; r++) {
         rows = dist->comm->size % r == 0 ? r : rows;
     }
     dist->grid[0] = rows;
     dist->grid[1] = dist->comm->size / rows;
+    return BP_OK;
 }
 
 bp_status bp_dist_complete(bp_dist *dist) {
-    enum { USUAL_BLOCK = 64 };
     BP__TRY(check_given(dist));
     if (dist->grid[0] == 0 && dist->grid[1] == 0) {
-        choose_grid(dist);
+        BP__TRY(choose_grid(dist));
     }
     if (dist->grid[0] < 1 || dist->grid[1] < 1 || (int64_t)dist->grid[0] * dist->grid[1] > dist->comm->size) {
         return bp__fail(BP_E_ARGUMENT,
@@ -31,7 +54,7 @@ bp_status bp_dist_complete(bp_dist *dist) {
                         (int)dist->grid[0], (int)dist->grid[1], dist->comm->size);
     }
     for (int d = 0; d < 2; d++) {
-        dist->block[d] = dist->block[d] == 0 ? USUAL_BLOCK : dist->block[d];
+        dist->block[d] = dist->block[d] == 0 ? (int32_t)bp__setting_int(BP_SET_dist_block) : dist->block[d];
         if (dist->block[d] < 1) {
             return bp__fail(BP_E_ARGUMENT, "block[%d] is %d; it must be 1 or more", d, (int)dist->block[d]);
         }

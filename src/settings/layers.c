@@ -141,6 +141,17 @@ static bool is_of_dropin(const char *name) {
     return false;
 }
 
+/* Variables that are read, and belong to no setting. */
+static bool is_no_setting(const char *name) {
+    static const char *const names[] = {"BACKPLANE_PYTHON_PATH", "BACKPLANE_RANK_RECORDS"};
+    for (int i = 0; i < BP__COUNT(names); i++) {
+        if (bp__text_equal(name, names[i])) {
+            return true;
+        }
+    }
+    return is_of_dropin(name) || bp__text_equal(name, named_file);
+}
+
 typedef struct visit {
     bp__layers *layers;
     bp_status status;
@@ -155,7 +166,7 @@ static bool visit_variable(void *user, const char *name, const char *value) {
             return true;
         }
     }
-    if (is_of_dropin(name) || bp__text_equal(name, named_file) || bp__text_equal(name, "BACKPLANE_PYTHON_PATH")) {
+    if (is_no_setting(name)) {
         return true;
     }
     bp__shown shown;

@@ -12,7 +12,7 @@ COPIES = {"include/backplane/tensor.h", "include/backplane/device.h", "include/b
 # What the caller releases or leaves, and a view that is unmapped.
 MADE = re.compile(r"bp_\w+ \*\*\w+$|DLManagedTensorVersioned \*\*\w+$|bp_view \*view$")
 TENSOR = re.compile(r"(?:const )?DLTensor \*\w+$")
-PLANNING = ("_plan", "_explain", "_shape", "_dtype")
+PLANNING = ("_plan", "_explain", "_shape", "_dtype", "_write")
 COUNTS = {"axes": "axis_count", "tensors": "count", "operands": "count", "shape": "ndim"}
 OTHER_WORDS = {"dim": "axis", "dims": "axes", "out": "output", "in": "input", "keepdim": "keep"}
 TYPES = {"axis": ("int axis",), "axes": ("const int *axes",), "axis_count": ("int axis_count",), "ndim": ("int ndim", "int *ndim")}
@@ -48,7 +48,7 @@ def check_order(arguments):
 
 
 def check_tensors(name, arguments):
-    """Functions that compute write their last tensors; those that plan write none."""
+    """Functions that compute write their last tensors; those that plan, or write to a file, write none."""
     tensors = [argument for argument in arguments if TENSOR.match(argument)]
     constant = [argument.startswith("const") for argument in tensors]
     if name.endswith(PLANNING):

@@ -22,9 +22,9 @@ SHARED_BY_PROVIDERS = {
 }
 # The benchmarks of convolutions, of passes and of recurrent layers call oneDNN directly, as their peer.
 PEERS = dict.fromkeys(("bench/conv", "bench/passes", "bench/rnn"), "providers/onednn/api.h")
-# The command is compiled with the library's files for text, suggestions and JSON, and links the references.
+# The command is compiled with the library's files for text, suggestions, JSON and headers of .npy files, and links the references.
 # It reads the file of calls that the hooks library writes.
-SHARED_WITH_COMMAND = ("base/text.h", "dropin/record_file.h")
+SHARED_WITH_COMMAND = ("base/text.h", "base/npy.h", "dropin/record_file.h")
 # The folders of the command, and those whose headers each may include in addition to its own. The files outside folders may include all.
 FOLDERS_OF_COMMAND = {
     "command": [],
@@ -35,7 +35,7 @@ FOLDERS_OF_COMMAND = {
     "settings": ["command"],
     "ranks": ["command", "program", "operations"],
     "model": ["command", "arrays", "operations", "ranks"],
-    "eval": ["command", "arrays", "operations", "list", "model"],
+    "eval": ["command", "arrays", "operations", "list", "model", "ranks"],
     "compare": ["command", "arrays", "operations"],
     "tune": ["command", "arrays", "operations"],
     "bench": ["command", "output", "arrays", "operations", "model"],

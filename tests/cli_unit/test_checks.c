@@ -38,7 +38,7 @@ static void fill_integers(npy_array *array, bool indices) {
 }
 
 static void fill(npy_array *array, char kind) {
-    const npy_header *h = &array->header;
+    const bp__npy_header *h = &array->header;
     if (h->dtype == BP_I32 || h->dtype == BP_I64 || h->dtype == BP_BOOL) {
         fill_integers(array, kind == 'I');
         return;

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static npy_header header;
-static npy_error error;
+static bp__npy_header header;
+static bp__npy_error error;
 
 /* Parses from memory of exactly that length, so that a sanitizer finds a read past the end. */
 static bp_status parse_n(const char *text, size_t length, unsigned flags) {
@@ -19,7 +19,7 @@ static bp_status parse_n(const char *text, size_t length, unsigned flags) {
     assert_non_null(copy);
     memcpy(copy, text, length);
     error.text[0] = 0;
-    bp_status status = npy_parse_header(copy, length, flags, &header, &error);
+    bp_status status = bp__npy_parse_header(copy, length, flags, &header, &error);
     free(copy);
     assert_true((status == BP_OK) == (error.text[0] == 0));
     return status;
@@ -40,7 +40,7 @@ static void headers_of_numpy_are_read(void **state) {
     assert_true(header.dtype == BP_BOOL && header.shape[0] == 7);
     const char *bf16 = "{'descr': '<V2', 'fortran_order': False, 'shape': (1,), }";
     assert_int_equal(parse(bf16), BP_E_DTYPE);
-    assert_int_equal(parse_n(bf16, strlen(bf16), NPY_BF16), BP_OK);
+    assert_int_equal(parse_n(bf16, strlen(bf16), BP__NPY_BF16), BP_OK);
     assert_int_equal(header.dtype, BP_BF16);
 }
 
@@ -83,15 +83,15 @@ static void prefix_is_read(void **state) {
     (void)state;
     size_t start, length;
     const unsigned char one[] = "\x93NUMPY\x01\x00\x76\x00", three[] = "\x93NUMPY\x03\x00\x00\x01\x00\x00";
-    assert_int_equal(npy_parse_prefix(one, 10, &start, &length, &error), BP_OK);
+    assert_int_equal(bp__npy_parse_prefix(one, 10, &start, &length, &error), BP_OK);
     assert_true(start == 10 && length == 0x76);
-    assert_int_equal(npy_parse_prefix(three, 12, &start, &length, &error), BP_OK);
+    assert_int_equal(bp__npy_parse_prefix(three, 12, &start, &length, &error), BP_OK);
     assert_true(start == 12 && length == 0x100);
-    assert_int_equal(npy_parse_prefix(three, 11, &start, &length, &error), BP_E_TRUNCATED);
-    assert_int_equal(npy_parse_prefix(one, 0, &start, &length, &error), BP_E_TRUNCATED);
-    assert_int_equal(npy_parse_prefix((const unsigned char *)"\x93NUMPX", 6, &start, &length, &error), BP_E_FORMAT);
+    assert_int_equal(bp__npy_parse_prefix(three, 11, &start, &length, &error), BP_E_TRUNCATED);
+    assert_int_equal(bp__npy_parse_prefix(one, 0, &start, &length, &error), BP_E_TRUNCATED);
+    assert_int_equal(bp__npy_parse_prefix((const unsigned char *)"\x93NUMPX", 6, &start, &length, &error), BP_E_FORMAT);
     const unsigned char huge[] = "\x93NUMPY\x02\x00\x00\x00\x01\x00";
-    assert_int_equal(npy_parse_prefix(huge, 12, &start, &length, &error), BP_E_FORMAT);
+    assert_int_equal(bp__npy_parse_prefix(huge, 12, &start, &length, &error), BP_E_FORMAT);
 }
 
 int main(void) {

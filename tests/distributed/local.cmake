@@ -1,7 +1,7 @@
 # Programs that a launcher of MPI starts on several ranks. They use the public interface only, and no header of MPI.
 find_package(Python3 COMPONENTS Interpreter)
 set(ranks_programs ${CMAKE_CURRENT_BINARY_DIR}/distributed)
-foreach(program values refusals spectra volume)
+foreach(program values refusals spectra volume files)
     add_executable(ranks_${program} ${CMAKE_CURRENT_LIST_DIR}/ranks_${program}.c ${CMAKE_CURRENT_LIST_DIR}/ranks_common.c)
     target_include_directories(ranks_${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_link_libraries(ranks_${program} PRIVATE backplane backplane_flags m dl pthread)
@@ -26,7 +26,7 @@ foreach(case openmpi:1 openmpi:2 openmpi:4 mpich:1 mpich:2)
     string(REPLACE ":" ";" case ${case})
     list(GET case 0 mpi)
     list(GET case 1 ranks)
-    foreach(program values refusals spectra)
+    foreach(program values refusals spectra files)
         add_ranks_test(${mpi}_${ranks}_${program} ${mpi} ${ranks} --says " 0 failed" ${ranks_programs}/ranks_${program})
     endforeach()
 endforeach()
@@ -34,6 +34,17 @@ foreach(ranks 2 4)
     add_ranks_test(volume_${ranks} openmpi ${ranks} --says " 0 failed" --preload ${ranks_programs}/count.so --set BACKPLANE_REGISTRY_DEEPBIND=off
         ${ranks_programs}/ranks_volume)
 endforeach()
+
+# A matrix that four ranks have written is read by other numbers of ranks, with another MPI too.
+set(checkpoint ${ranks_programs}/checkpoint.npy)
+add_ranks_test(save openmpi 4 --says " 0 failed" ${ranks_programs}/ranks_files save ${checkpoint})
+add_ranks_test(load_openmpi_1 openmpi 1 --says " 0 failed" ${ranks_programs}/ranks_files load ${checkpoint})
+add_ranks_test(load_openmpi_2 openmpi 2 --says " 0 failed" ${ranks_programs}/ranks_files load ${checkpoint})
+add_ranks_test(load_mpich_2 mpich 2 --says " 0 failed" ${ranks_programs}/ranks_files load ${checkpoint})
+if(TEST distributed_save)
+    set_tests_properties(distributed_save PROPERTIES FIXTURES_SETUP checkpoint)
+    set_tests_properties(distributed_load_openmpi_1 distributed_load_openmpi_2 distributed_load_mpich_2 PROPERTIES FIXTURES_REQUIRED checkpoint)
+endif()
 
 # Ranks that are lost: the job fails, within the time limit.
 foreach(mpi openmpi mpich)

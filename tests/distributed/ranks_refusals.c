@@ -143,6 +143,32 @@ static void check_distributions(void) {
     expect(bp_dist_complete(&wrong), BP_E_ARGUMENT, "struct_size", "no struct_size");
 }
 
+/* Settings are for distributions that name no grid or block. */
+static void check_settings(void) {
+    static const char *const bad[] = {"2", "2x", "x2", "2x2x2", "square", "1x1 ", ""};
+    const bp_dist open = {.struct_size = sizeof open, .comm = ranks_comm};
+    bp_dist d = open, own = open;
+    char column[32];
+    snprintf(column, sizeof column, "%dx1", ranks_size);
+    CHECK(bp_set("dist.grid", column) == BP_OK && bp_set("dist.block", "17") == BP_OK, "set");
+    CHECK(bp_dist_complete(&d) == BP_OK && d.grid[0] == ranks_size && d.grid[1] == 1, "dist.grid");
+    CHECK(d.block[0] == 17 && d.block[1] == 17, "dist.block");
+    own.grid[0] = own.grid[1] = 1, own.block[1] = 3;
+    CHECK(bp_dist_complete(&own) == BP_OK && own.grid[0] == 1 && own.block[0] == 17 && own.block[1] == 3, "named");
+    for (int i = 0; i < (int)(sizeof bad / sizeof *bad); i++) {
+        d = open;
+        CHECK(bp_set("dist.grid", bad[i]) == BP_OK, "set");
+        expect(bp_dist_complete(&d), BP_E_ARGUMENT, "dist.grid", bad[i]);
+    }
+    CHECK(bp_set("dist.grid", "99x99") == BP_OK, "set");
+    expect(bp_dist_complete(&d), BP_E_ARGUMENT, "99x99", "a grid of more ranks");
+    CHECK(bp_set("dist.block", "0") != BP_OK, "no block of 0");
+    CHECK(bp_set("dist.grid", "auto") == BP_OK && bp_set("dist.block", "64") == BP_OK, "set back");
+    d = open;
+    CHECK(bp_dist_complete(&d) == BP_OK && d.grid[0] <= d.grid[1] && d.grid[0] * d.grid[1] == ranks_size, "auto");
+    CHECK(d.block[0] == 64 && d.block[1] == 64, "the default");
+}
+
 /* Routines count the elements of a rank in 32 bits. Explanations need no memory. */
 static void check_limits(void) {
     const bp_dist large = {
@@ -419,6 +445,7 @@ int main(int count, char **arguments) {
     check_shared_part();
     check_blocks();
     check_distributions();
+    check_settings();
     check_limits();
     check_numerics();
     check_differences();

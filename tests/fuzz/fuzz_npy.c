@@ -22,12 +22,12 @@ static int file_of(const uint8_t *bytes, size_t size) {
 
 static bool read_back(const npy_array *array, npy_array *again) {
     char path[64];
-    npy_error error;
+    bp__npy_error error;
     int file = memfd_create("out", MFD_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
     int copy = open(path, O_RDWR | O_CLOEXEC);
     bool good = npy_write_file(copy, array) && lseek(copy, 0, SEEK_SET) == 0 &&
-                npy_read_file(copy, "again", NPY_BF16, again, &error) == BP_OK;
+                npy_read_file(copy, "again", BP__NPY_BF16, again, &error) == BP_OK;
     close(copy);
     close(file);
     return good;
@@ -39,7 +39,7 @@ static void check_round_trip(const npy_array *array) {
     if (!read_back(array, &again)) {
         abort();
     }
-    const npy_header *a = &array->header, *b = &again.header;
+    const bp__npy_header *a = &array->header, *b = &again.header;
     if (a->dtype != b->dtype || a->fortran != b->fortran || a->ndim != b->ndim || a->size != b->size ||
         memcmp(a->shape, b->shape, sizeof a->shape) != 0 || memcmp(array->data, again.data, a->size) != 0) {
         abort();
@@ -51,9 +51,9 @@ static void check_round_trip(const npy_array *array) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     npy_array array;
-    npy_error error;
+    bp__npy_error error;
     int file = file_of(bytes, size);
-    bp_status status = npy_read_file(file, "input", NPY_BF16, &array, &error);
+    bp_status status = npy_read_file(file, "input", BP__NPY_BF16, &array, &error);
     close(file);
     if (status == BP_OK) {
         check_round_trip(&array);
@@ -69,7 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
             abort();
         }
         close(ends[1]);
-        bp_status from_pipe = npy_read_file(ends[0], "pipe", NPY_BF16, &streamed, &error);
+        bp_status from_pipe = npy_read_file(ends[0], "pipe", BP__NPY_BF16, &streamed, &error);
         if (from_pipe != status) {
             abort();
         }

@@ -3,7 +3,7 @@ project's root. A command must succeed, or fail with the error that the page sho
 machine must be the output on the page: errors, and the first line of a few commands.
 
 Also runs the `backplane eval` and `compare` commands of the sh blocks, page by page in an empty folder. They must succeed, so a page
-makes the files that its commands read. Commands on devices are left out."""
+makes the files that its commands read. Commands on devices, and on ranks of MPI (tests/cli/test_eval_ranks.py), are left out."""
 
 import os
 import pathlib
@@ -36,7 +36,7 @@ def scripts():
     """Pages, and their commands on arrays."""
     for page in common.sources("docs", "*.md"):
         lines = [line.removeprefix("$ ") for block in SCRIPT.findall(common.read(page)) for line in block.split("\n")]
-        commands = [line for line in lines if ON_ARRAYS.match(line) and "--device" not in line]
+        commands = [line for line in lines if ON_ARRAYS.match(line) and "--device" not in line and "--ranks" not in line]
         if commands:
             yield page, commands
 

@@ -26,6 +26,35 @@ def close(matrix, right, dtype):
     assert got is None or np.abs(got - right).max() <= bound * max(1, np.abs(right).max()), (got, right)
 
 
+def check_files(of, path):
+    """A file has the whole matrix, which NumPy and other distributions read."""
+    comm = of.comm
+    for dtype in ("float32", "float64", "complex64", "complex128", "int32"):
+        matrix, whole = make(of, (37, 11), dtype, 3)
+        matrix.save(path)
+        assert np.array_equal(np.load(path), whole)
+        comm.distribution((1, 1)).zeros((1, 1)).redistribute(of)  # all have read before the next is written
+        for other in (of, comm.distribution((comm.size, 1), (2, 5)), comm.distribution((1, comm.size), 100)):
+            again = other.load(path)
+            rows, columns = other.indices((37, 11))
+            assert again.shape == (37, 11) and again.dtype == dtype and np.array_equal(again.local, whole[np.ix_(rows, columns)])
+    if comm.rank == 0:
+        np.save(path, np.arange(50.0).reshape(5, 10))
+    comm.distribution((1, 1)).zeros((1, 1)).redistribute(of)
+    rows, columns = of.indices((5, 10))
+    assert np.array_equal(of.load(path).local, np.arange(50.0).reshape(5, 10)[np.ix_(rows, columns)])
+    if comm.rank == 0:
+        np.save(path, np.arange(50, dtype=np.int64))
+    comm.distribution((1, 1)).zeros((1, 1)).redistribute(of)
+    for name in (path, path + ".none"):
+        try:
+            of.load(name)
+        except backplane.Error as e:
+            assert str(name) in str(e)
+        else:
+            raise AssertionError(f"{name} was read")
+
+
 def check(of, dtype):
     a, whole = make(of, (37, 37), dtype, 1)
     b, sides = make(of, (37, 3), dtype, 2)
@@ -97,6 +126,7 @@ def main():
         return
     for dtype in ("float64", "float32", "complex128", "complex64"):
         check(of, dtype)
+    check_files(of, sys.argv[-1])
     check_errors(comm, of)
     print(f"rank {comm.rank} of {comm.size}: all right")
     comm.close()

@@ -35,8 +35,8 @@ CASES = [("openmpi", 2), ("mpich", 2)] + ([("openmpi", 1), ("openmpi", 4)] if os
 
 
 @pytest.mark.parametrize("mpi, ranks", CASES)
-def test_all_functions(mpi, ranks):
-    assert run(mpi, ranks).count("all right") == ranks
+def test_all_functions(mpi, ranks, tmp_path):
+    assert run(mpi, ranks, str(tmp_path / "matrix.npy")).count("all right") == ranks
 
 
 def test_a_rank_that_differs():
@@ -45,5 +45,5 @@ def test_a_rank_that_differs():
 
 
 @pytest.mark.skipif(importlib.util.find_spec("mpi4py") is None, reason="mpi4py is not installed")
-def test_a_communicator_of_mpi4py():
-    assert run("openmpi", 2, "mpi4py").count("all right") == 2
+def test_a_communicator_of_mpi4py(tmp_path):
+    assert run("openmpi", 2, "mpi4py", str(tmp_path / "matrix.npy")).count("all right") == 2

@@ -8,85 +8,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Reads `size` bytes, or up to the end of the file. *got is the number of bytes read. */
-static bp_status read_all(int file, void *buffer, size_t size, size_t *got, npy_error *error) {
-    *got = 0;
-    while (*got < size) {
-        ssize_t step = read(file, (char *)buffer + *got, size - *got);
-        if (step < 0 && errno == EINTR) {
-            continue;
-        }
-        if (step < 0) {
-            return npy_fail(error, BP_E_IO, "cannot be read: %s", strerror(errno));
-        }
-        if (step == 0) {
-            break;
-        }
-        *got += (size_t)step;
-    }
-    return BP_OK;
-}
-
-static bp_status read_header(int file, unsigned flags, npy_header *header, size_t *consumed, npy_error *error) {
-    unsigned char prefix[NPY_PREFIX_MAX];
-    size_t got, more = 0, start, length;
-    bp_status status = read_all(file, prefix, NPY_PREFIX_MIN, &got, error);
-    if (status == BP_OK && got == NPY_PREFIX_MIN && prefix[6] > 1) {
-        status = read_all(file, prefix + got, NPY_PREFIX_MAX - NPY_PREFIX_MIN, &more, error);
-    }
-    if (status == BP_OK) {
-        status = npy_parse_prefix(prefix, got + more, &start, &length, error);
-    }
-    if (status != BP_OK) {
-        return status;
-    }
-    char *text = malloc(length + 1);
-    if (!text) {
-        return npy_fail(error, BP_E_NO_MEMORY, "no memory for its header of %zu bytes", length);
-    }
-    status = read_all(file, text, length, &got, error);
-    if (status == BP_OK && got < length) {
-        status = npy_fail(error, BP_E_TRUNCATED, "file ends after %zu bytes, inside the header of %zu bytes",
-                          start + got, start + length);
-    }
-    if (status == BP_OK) {
-        status = npy_parse_header(text, length, flags, header, error);
-    }
-    free(text);
-    *consumed = start + length;
-    return status;
-}
-
-static bp_status truncated(const npy_header *header, size_t consumed, uint64_t present, npy_error *error) {
-    return npy_fail(error, BP_E_TRUNCATED, "file has %llu bytes where its header declares %llu",
-                    (unsigned long long)present, (unsigned long long)consumed + header->size);
-}
-
 static void *allocate_array(size_t size) {
     void *block = NULL;
     return posix_memalign(&block, 64, size ? size : 1) == 0 ? block : NULL;
 }
 
-static bp_status no_memory(const npy_header *header, npy_error *error) {
-    return npy_fail(error, BP_E_NO_MEMORY, "no memory for its %zu bytes of elements", header->size);
+static bp_status no_memory(const bp__npy_header *header, bp__npy_error *error) {
+    return bp__npy_fail(error, BP_E_NO_MEMORY, "no memory for its %zu bytes of elements", header->size);
 }
 
 /* Reads from a regular file. Its size is compared with the header before memory is allocated. */
-static bp_status read_regular(int file, size_t consumed, npy_array *array, npy_error *error) {
+static bp_status read_regular(int file, size_t consumed, npy_array *array, bp__npy_error *error) {
     array->data = allocate_array(array->header.size);
     if (!array->data) {
         return no_memory(&array->header, error);
     }
     size_t got;
-    bp_status status = read_all(file, array->data, array->header.size, &got, error);
+    bp_status status = bp__npy_read_bytes(file, array->data, array->header.size, &got, error);
     if (status == BP_OK && got < array->header.size) {
-        status = truncated(&array->header, consumed, consumed + got, error);
+        status = bp__npy_truncated(&array->header, consumed, consumed + got, error);
     }
     return status;
 }
 
 /* Reads from a pipe, whose size is unknown. Memory grows with the bytes that have arrived. */
-static bp_status read_stream(int file, size_t consumed, npy_array *array, npy_error *error) {
+static bp_status read_stream(int file, size_t consumed, npy_array *array, bp__npy_error *error) {
     size_t have = 0, capacity = 0, wanted = array->header.size;
     do {
         size_t next = capacity ? capacity * 2 : (size_t)1 << 20;
@@ -102,88 +48,76 @@ static bp_status read_stream(int file, size_t consumed, npy_array *array, npy_er
         array->data = block;
         capacity = next;
         size_t got;
-        bp_status status = read_all(file, (char *)array->data + have, capacity - have, &got, error);
+        bp_status status = bp__npy_read_bytes(file, (char *)array->data + have, capacity - have, &got, error);
         have += got;
         if (status != BP_OK) {
             return status;
         }
         if (have < capacity) {
-            return truncated(&array->header, consumed, consumed + have, error);
+            return bp__npy_truncated(&array->header, consumed, consumed + have, error);
         }
     } while (capacity < wanted);
     return BP_OK;
 }
 
-static void swap_elements(unsigned char *bytes, size_t count, size_t width) {
-    for (unsigned char *element = bytes; count > 0; count--, element += width) {
-        for (size_t i = 0; i < width / 2; i++) {
-            unsigned char kept = element[i];
-            element[i] = element[width - 1 - i];
-            element[width - 1 - i] = kept;
-        }
-    }
-}
-
 static void to_native_order(npy_array *array) {
-    bool complex = array->header.dtype == BP_C64 || array->header.dtype == BP_C128;
-    size_t width = bp_dtype_size(array->header.dtype) / (complex ? 2 : 1);
     if (array->header.swapped) {
-        swap_elements(array->data, array->header.size / width, width);
+        bp__npy_swap(array->data, (size_t)array->header.count, array->header.dtype);
         array->header.swapped = false;
     }
 }
 
-static bp_status nothing_follows(int file, npy_error *error) {
+static bp_status nothing_follows(int file, bp__npy_error *error) {
     char byte;
     size_t got;
-    bp_status status = read_all(file, &byte, 1, &got, error);
+    bp_status status = bp__npy_read_bytes(file, &byte, 1, &got, error);
     if (status == BP_OK && got > 0) {
-        return npy_fail(error, BP_E_FORMAT, "bytes follow the elements that the header declares");
+        return bp__npy_fail(error, BP_E_FORMAT, "bytes follow the elements that the header declares");
     }
     return status;
 }
 
-static bp_status read_array(int file, unsigned flags, npy_array *array, npy_error *error) {
+static bp_status read_array(int file, unsigned flags, npy_array *array, bp__npy_error *error) {
     struct stat facts;
     if (fstat(file, &facts) != 0) {
-        return npy_fail(error, BP_E_IO, "cannot be read: %s", strerror(errno));
+        return bp__npy_fail(error, BP_E_IO, "cannot be read: %s", strerror(errno));
     }
     if (S_ISDIR(facts.st_mode)) {
-        return npy_fail(error, BP_E_IO, "is a folder, not a file");
+        return bp__npy_fail(error, BP_E_IO, "is a folder, not a file");
     }
     size_t consumed = 0;
-    bp_status status = read_header(file, flags, &array->header, &consumed, error);
+    bp_status status = bp__npy_read_header(file, flags, &array->header, &consumed, error);
     if (status != BP_OK) {
         return status;
     }
     bool regular = S_ISREG(facts.st_mode) && lseek(file, 0, SEEK_CUR) == (off_t)consumed;
     if (regular && (uint64_t)facts.st_size < (uint64_t)consumed + array->header.size) {
-        return truncated(&array->header, consumed, (uint64_t)facts.st_size, error);
+        return bp__npy_truncated(&array->header, consumed, (uint64_t)facts.st_size, error);
     }
     status = regular ? read_regular(file, consumed, array, error) : read_stream(file, consumed, array, error);
     return status == BP_OK ? nothing_follows(file, error) : status;
 }
 
-bp_status npy_read_file(int file, const char *name, unsigned flags, npy_array *array, npy_error *error) {
+bp_status npy_read_file(int file, const char *name, unsigned flags, npy_array *array, bp__npy_error *error) {
     memset(array, 0, sizeof *array);
-    npy_error inner = {""};
+    bp__npy_error inner = {""};
     bp_status status = read_array(file, flags, array, &inner);
     if (status != BP_OK) {
         npy_free(array);
-        return npy_fail(error, status, "%s: %s", name, inner.text);
+        return bp__npy_fail(error, status, "%s: %s", name, inner.text);
     }
     to_native_order(array);
     return BP_OK;
 }
 
-bp_status npy_read(const char *path, unsigned flags, npy_array *array, npy_error *error) {
+bp_status npy_read(const char *path, unsigned flags, npy_array *array, bp__npy_error *error) {
     if (strcmp(path, "-") == 0) {
         return npy_read_file(STDIN_FILENO, "standard input", flags, array, error);
     }
     memset(array, 0, sizeof *array);
     int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
-        return npy_fail(error, BP_E_IO, "%s: cannot be opened: %s", path, strerror(errno));
+        return bp__npy_fail(error, BP_E_IO, "%s: cannot be opened: %s", path, strerror(errno));
     }
     bp_status status = npy_read_file(file, path, flags, array, error);
     close(file);
@@ -191,7 +125,7 @@ bp_status npy_read(const char *path, unsigned flags, npy_array *array, npy_error
 }
 
 bp_status npy_allocate(npy_array *array) {
-    npy_header *header = &array->header;
+    bp__npy_header *header = &array->header;
     if (__builtin_mul_overflow((size_t)header->count, bp_dtype_size(header->dtype), &header->size)) {
         return BP_E_OVERFLOW;
     }
@@ -209,7 +143,7 @@ void npy_free(npy_array *array) {
 }
 
 bp_status npy_view(const npy_array *array, bp_view *view) {
-    const npy_header *header = &array->header;
+    const bp__npy_header *header = &array->header;
     if (!header->fortran || header->count == 0) {
         return bp_view_init(view, array->data, header->dtype, header->ndim, header->shape, NULL);
     }

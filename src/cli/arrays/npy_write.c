@@ -46,43 +46,6 @@ static void guard_end(const struct sigaction old[ENDING_COUNT]) {
     }
 }
 
-/* Returns NumPy's type code; bf16 as ml_dtypes writes it. */
-static const char *type_code(bp_dtype dtype) {
-    static const char *const codes[] = {
-        [BP_F16] = "f2",   [BP_BF16] = "V2", [BP_F32] = "f4", [BP_F64] = "f8", [BP_C64] = "c8",
-        [BP_C128] = "c16", [BP_I8] = "i1",   [BP_I16] = "i2", [BP_I32] = "i4", [BP_I64] = "i8",
-        [BP_U8] = "u1",    [BP_U16] = "u2",  [BP_U32] = "u4", [BP_U64] = "u8", [BP_BOOL] = "b1",
-    };
-    return codes[dtype];
-}
-
-/* Writes a version 1 header, padded with spaces so that the elements start at a multiple of 64 bytes. */
-static size_t format_header(const npy_header *header, char *buffer, size_t size) {
-    static const unsigned char magic[8] = {0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0}; /* and the version, 1.0 */
-    const uint16_t probe = 1;
-    char order = bp_dtype_size(header->dtype) == 1 ? '|' : *(const unsigned char *)&probe == 1 ? '<' : '>';
-    size_t used = NPY_PREFIX_MIN;
-    used += (size_t)snprintf(buffer + used, size - used, "{'descr': '%c%s', 'fortran_order': %s, 'shape': (", order,
-                             type_code(header->dtype), header->fortran ? "True" : "False");
-    for (int i = 0; i < header->ndim; i++) {
-        bool last = i + 1 == header->ndim;
-        used += (size_t)snprintf(buffer + used, size - used, "%lld%s", (long long)header->shape[i],
-                                 last && i > 0 ? ""
-                                 : last        ? ","
-                                               : ", ");
-    }
-    used += (size_t)snprintf(buffer + used, size - used, "), }");
-    while ((used + 1) % 64 != 0) {
-        buffer[used++] = ' ';
-    }
-    buffer[used++] = '\n';
-    size_t length = used - NPY_PREFIX_MIN;
-    memcpy(buffer, magic, sizeof magic);
-    buffer[8] = (char)(unsigned char)(length & 0xff);
-    buffer[9] = (char)(unsigned char)(length >> 8);
-    return used;
-}
-
 static bool write_all(int file, const void *bytes, size_t size) {
     for (size_t done = 0; done < size;) {
         ssize_t step = write(file, (const char *)bytes + done, size - done);
@@ -97,8 +60,6 @@ static bool write_all(int file, const void *bytes, size_t size) {
     return true;
 }
 
-#define HEADER_SPACE (BP_MAX_NDIM * 24 + 256) /* 64 sizes of at most 19 digits, and the keys */
-
 /* The bytes of a file, in two pieces. */
 typedef struct content {
     const void *head, *body;
@@ -109,21 +70,21 @@ static bool write_content(int file, const content *bytes) {
     return write_all(file, bytes->head, bytes->head_size) && write_all(file, bytes->body, bytes->body_size);
 }
 
-static content content_of(const npy_array *array, char header[HEADER_SPACE]) {
+static content content_of(const npy_array *array, char header[BP__NPY_HEADER_SPACE]) {
     return (content){.head = header,
-                     .head_size = format_header(&array->header, header, HEADER_SPACE),
+                     .head_size = bp__npy_format_header(&array->header, header),
                      .body = array->data,
                      .body_size = array->header.size};
 }
 
 bool npy_write_file(int file, const npy_array *array) {
-    char header[HEADER_SPACE];
+    char header[BP__NPY_HEADER_SPACE];
     content bytes = content_of(array, header);
     return write_content(file, &bytes);
 }
 
-static bp_status cannot_write(const char *path, npy_error *error) {
-    return npy_fail(error, BP_E_IO, "%s: cannot be written: %s", path, strerror(errno));
+static bp_status cannot_write(const char *path, bp__npy_error *error) {
+    return bp__npy_fail(error, BP_E_IO, "%s: cannot be written: %s", path, strerror(errno));
 }
 
 /* Resolves the symbolic links of a target that exists. */
@@ -134,7 +95,7 @@ typedef struct target {
     mode_t mode;
 } target;
 
-static bp_status find_target(const char *path, target *found, npy_error *error) {
+static bp_status find_target(const char *path, target *found, bp__npy_error *error) {
     struct stat facts;
     found->exists = stat(path, &facts) == 0;
     found->mode = found->exists ? facts.st_mode : 0;
@@ -142,14 +103,14 @@ static bp_status find_target(const char *path, target *found, npy_error *error) 
         return cannot_write(path, error);
     }
     if (found->exists && S_ISDIR(found->mode)) {
-        return npy_fail(error, BP_E_IO, "%s: is a folder; name a file", path);
+        return bp__npy_fail(error, BP_E_IO, "%s: is a folder; name a file", path);
     }
     if (found->exists) {
         if (!realpath(path, found->path)) {
             return cannot_write(path, error);
         }
     } else if (!path[0] || strlen(path) >= sizeof found->path - 32) {
-        return npy_fail(error, BP_E_IO, "'%s' is not a usable file name", path);
+        return bp__npy_fail(error, BP_E_IO, "'%s' is not a usable file name", path);
     } else {
         strcpy(found->path, path);
     }
@@ -159,10 +120,10 @@ static bp_status find_target(const char *path, target *found, npy_error *error) 
     return BP_OK;
 }
 
-bp_status npy_check_target(const char *path, npy_error *error) {
+bp_status npy_check_target(const char *path, bp__npy_error *error) {
     if (strcmp(path, "-") == 0) {
         return isatty(STDOUT_FILENO)
-                   ? npy_fail(error, BP_E_IO, "standard output is a terminal; redirect it to a file or a pipe")
+                   ? bp__npy_fail(error, BP_E_IO, "standard output is a terminal; redirect it to a file or a pipe")
                    : BP_OK;
     }
     target found;
@@ -201,10 +162,10 @@ static bool write_whole(int file, const target *found, const content *bytes) {
     return good;
 }
 
-static bp_status replace_file(const char *path, const target *found, const content *bytes, npy_error *error) {
+static bp_status replace_file(const char *path, const target *found, const content *bytes, bp__npy_error *error) {
     int length = snprintf(temporary, sizeof temporary, "%s/.backplane-XXXXXX", found->folder);
     if (length < 0 || (size_t)length >= sizeof temporary) {
-        return npy_fail(error, BP_E_IO, "%s: the path is too long", path);
+        return bp__npy_fail(error, BP_E_IO, "%s: the path is too long", path);
     }
     struct sigaction old[ENDING_COUNT];
     guard_begin(old);
@@ -225,7 +186,7 @@ static bp_status replace_file(const char *path, const target *found, const conte
     return status;
 }
 
-static bp_status write_directly(int file, const char *name, const content *bytes, npy_error *error) {
+static bp_status write_directly(int file, const char *name, const content *bytes, bp__npy_error *error) {
     bool good = file >= 0 && write_content(file, bytes);
     bp_status status = good ? BP_OK : cannot_write(name, error);
     if (file > STDERR_FILENO && close(file) != 0 && good) {
@@ -234,7 +195,7 @@ static bp_status write_directly(int file, const char *name, const content *bytes
     return status;
 }
 
-static bp_status write_target(const char *path, const content *bytes, npy_error *error) {
+static bp_status write_target(const char *path, const content *bytes, bp__npy_error *error) {
     if (strcmp(path, "-") == 0) {
         return write_directly(STDOUT_FILENO, "standard output", bytes, error);
     }
@@ -250,13 +211,13 @@ static bp_status write_target(const char *path, const content *bytes, npy_error 
     return replace_file(path, &found, bytes, error);
 }
 
-bp_status npy_write(const char *path, const npy_array *array, npy_error *error) {
-    char header[HEADER_SPACE];
+bp_status npy_write(const char *path, const npy_array *array, bp__npy_error *error) {
+    char header[BP__NPY_HEADER_SPACE];
     content bytes = content_of(array, header);
     return write_target(path, &bytes, error);
 }
 
-bp_status npy_write_text(const char *path, const char *text, size_t length, npy_error *error) {
+bp_status npy_write_text(const char *path, const char *text, size_t length, bp__npy_error *error) {
     content bytes = {.head = text, .head_size = length, .body = "", .body_size = 0};
     return write_target(path, &bytes, error);
 }

@@ -424,7 +424,7 @@ static void add_versions(bp__text *out, const bench_report *report) {
 
 int bench_write_html(const bench_report *report, const char *path) {
     bp__text page = {.length = 0};
-    npy_error error;
+    bp__npy_error error;
     add_head(&page, report);
     add_findings(&page, report);
     add_scores(&page, report);

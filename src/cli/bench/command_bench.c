@@ -51,7 +51,7 @@ static int enter_settings(const cli_args *args, bp_scope **scope) {
 /* Finds out before the measurement whether the page can be written. */
 static int check_target(const cli_args *args) {
     const char *path = cli_value(args, "html");
-    npy_error error;
+    bp__npy_error error;
     if (path && strcmp(path, "-") == 0 && cli_has(args, "json")) {
         return cli_fail(CLI_USAGE, "--html - and --json both write to standard output");
     }

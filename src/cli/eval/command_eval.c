@@ -1,16 +1,12 @@
 /* command_eval.c - `backplane eval`: runs an operation on arrays in .npy files. operations.c lists the operations. */
-#include "cli/operations/candidates.h"
+#include "eval.h"
+
 #include "cli/list/list_devices.h"
+#include "cli/operations/candidates.h"
+#include "cli/ranks/ranks.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Output files of the results, in order: one for each -o, or several in one -o, separated by commas. */
-typedef struct targets {
-    const char *path[JOB_RESULTS];
-    int count;
-    char *texts; /* all paths, each NUL-terminated */
-} targets;
 
 static bool is_pipe(const char *path) {
     return path && path[0] == '-' && !path[1];
@@ -47,7 +43,7 @@ static bool is_named_before(const targets *to, int index) {
 
 static int check_targets(const targets *to) {
     for (int i = 0; i < to->count; i++) {
-        npy_error error;
+        bp__npy_error error;
         if (is_pipe(to->path[i]) && to->count > 1) {
             return cli_fail(CLI_USAGE, "-o - is given with other files; standard output takes one array only");
         }
@@ -75,8 +71,7 @@ static int read_targets(const cli_job *job, targets *to) {
                           : check_targets(to);
 }
 
-/* Checks the number of files again, because options such as --mode change the number of results. */
-static int check_results(const cli_job *job, const targets *to) {
+int eval_check_results(const cli_job *job, const targets *to) {
     return to->count <= job->result_count
                ? CLI_OK
                : cli_fail(CLI_USAGE, "this %s has %d result%s; -o %s is one too many", job->operation->name,
@@ -105,7 +100,7 @@ static char *append(char *text, const char *separator, char *more) {
     return joined;
 }
 
-static void report_results(const cli_job *job, const targets *to, double elapsed) {
+void eval_report(const cli_job *job, const targets *to, double elapsed) {
     bp_plan_info plan = {.struct_size = sizeof plan};
     char shape[256], time[32];
     if (is_pipe(to->path[0])) {
@@ -113,9 +108,10 @@ static void report_results(const cli_job *job, const targets *to, double elapsed
     }
     char *text = NULL;
     for (int i = 0; i < to->count; i++) {
-        const npy_header *header = &job->result_arrays[i].header;
-        cli_shape(header->ndim, header->shape, shape, sizeof shape);
-        text = append(text, ", ", cli_format("%s: %s %s", to->path[i], bp_dtype_name(header->dtype), shape));
+        const DLTensor *result = &job->results[i].tensor;
+        cli_shape(result->ndim, result->shape, shape, sizeof shape);
+        text = append(text, ", ",
+                      cli_format("%s: %s %s", to->path[i], bp_dtype_name(bp_dtype_from_dlpack(result->dtype)), shape));
     }
     if (job->operation->explain && bp_last_plan(&plan) == BP_OK) {
         const char *gap = plan.library_version[0] ? " " : "", *many = plan.threads == 1 ? "" : "s";
@@ -165,14 +161,22 @@ static int compute_job(cli_job *job, const targets *to) {
         return code;
     }
     for (int i = 0; i < to->count; i++) {
-        npy_error error;
+        bp__npy_error error;
         status = npy_write(to->path[i], &job->result_arrays[i], &error);
         if (status != BP_OK) {
             return cli_fail(cli_exit_of(status), "%s", error.text);
         }
     }
-    report_results(job, to, elapsed);
+    eval_report(job, to, elapsed);
     return CLI_OK;
+}
+
+static int eval_here(cli_job *job, const targets *to) {
+    int code = device_option(job->args, &job->device);
+    code = code == CLI_OK ? job_read(job) : code;
+    code = code == CLI_OK ? job_prepare(job) : code;
+    code = code == CLI_OK ? eval_check_results(job, to) : code;
+    return code == CLI_OK ? compute_job(job, to) : code;
 }
 
 static int eval(const cli_args *args) {
@@ -184,11 +188,7 @@ static int eval(const cli_args *args) {
     code = code == CLI_OK ? read_targets(&job, &to) : code;
     job.wanted = to.count;
     code = code == CLI_OK ? operand_options(args, &job.options) : code;
-    code = code == CLI_OK ? device_option(args, &job.device) : code;
-    code = code == CLI_OK ? job_read(&job) : code;
-    code = code == CLI_OK ? job_prepare(&job) : code;
-    code = code == CLI_OK ? check_results(&job, &to) : code;
-    code = code == CLI_OK ? compute_job(&job, &to) : code;
+    code = code != CLI_OK ? code : cli_has(args, "ranks") ? eval_on_ranks(&job, &to) : eval_here(&job, &to);
     job_free(&job);
     free(to.texts);
     return code;
@@ -201,6 +201,9 @@ static const cli_option options[] = {
     {"explain", 'e', NULL, "Also show every candidate and the reason of the choice."},
     {"device", 0, "ID", "Run on a device (see list --devices), on copies of the arrays."},
     {"bf16", 0, NULL, "Read '<V2' arrays (ml_dtypes) as bfloat16."},
+    {"ranks", 'n', "N",
+     "Matrices, linear algebra: run on N ranks of MPI. Each reads and writes its own part of the arrays."},
+    OPTIONS_RANKS,
     OPTIONS_PRODUCTS,
     OPTIONS_SEARCH,
     OPTIONS_FAMILIES,
@@ -214,7 +217,8 @@ const cli_command command_eval = {
     .details =
         "\nmatmul follows numpy.matmul. gemm is alpha * op(A) @ op(B) + beta * C. einsum takes its expression first: "
         "eval einsum 'ij,jk->ik' A.npy B.npy -o C.npy. A result is written completely or not at all, and may replace "
-        "an input. - reads from standard input. `backplane eval OPERATION --help` shows the options of one operation.",
+        "an input. - reads from standard input. With --ranks the arrays may be larger than the memory of one rank; a "
+        "vector is a matrix of one column. `backplane eval OPERATION --help` shows the options of one operation.",
     .least = 1,
     .most = JOB_MANY,
     .options = options,

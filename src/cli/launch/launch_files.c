@@ -6,9 +6,9 @@
 #include <string.h>
 
 static int write_file(const char *path, bp__text *text) {
-    npy_error error;
+    bp__npy_error error;
     const bp_status status = text->failed
-                                 ? npy_fail(&error, BP_E_NO_MEMORY, "%s: there is no memory for its text", path)
+                                 ? bp__npy_fail(&error, BP_E_NO_MEMORY, "%s: there is no memory for its text", path)
                                  : npy_write_text(path, bp__text_get(text), text->length, &error);
     bp__text_free(text);
     return status == BP_OK ? CLI_OK : cli_fail(cli_exit_of(status), "%s", error.text);

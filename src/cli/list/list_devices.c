@@ -95,7 +95,7 @@ static int find_device(const char *id, int32_t *place) {
 }
 
 int list_devices_record(const char *id, const char *path) {
-    npy_error error;
+    bp__npy_error error;
     int32_t place = 0;
     size_t length = 0;
     int code = find_device(id, &place);

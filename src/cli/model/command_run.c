@@ -13,7 +13,7 @@
 static int check_targets(const cli_args *args, const model *m) {
     const char *path, *other;
     int count = 0;
-    npy_error error;
+    bp__npy_error error;
     for (int position = 0; (path = cli_next_value(args, "output", &position)); count++) {
         if (count == m->output_count) {
             return cli_fail(CLI_USAGE, "%s has %d output%s; -o %s is one too many", m->path, count,
@@ -34,7 +34,7 @@ static int check_targets(const cli_args *args, const model *m) {
 
 static int write_outputs(const cli_args *args, const model *m) {
     const char *path;
-    npy_error error;
+    bp__npy_error error;
     int index = m->input_count;
     for (int position = 0; (path = cli_next_value(args, "output", &position)); index++) {
         const bp_status status = npy_write(path, &m->arrays[index], &error);
@@ -131,7 +131,7 @@ static int run_model(const cli_args *args) {
     model m;
     double elapsed = 0;
     if (cli_has(args, "ranks")) {
-        return ranks_run(args);
+        return ranks_run(args, args->operands);
     }
     if (!model_is_named(args->operands[0])) {
         return cli_fail(CLI_USAGE, "'%s' is no model; its name must end with .onnx", args->operands[0]);
@@ -159,6 +159,7 @@ static const cli_option options[] = {
     {"seed", 0, "N", "Random inputs of this seed; default 1."},
     CLI_OPTION_SET,
     CLI_OPTION_JSON,
+    {"ranks", 'n', "N", "Start the program behind -- on N ranks of MPI."},
     OPTIONS_RANKS,
     {NULL, 0, NULL, NULL},
 };

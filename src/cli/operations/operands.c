@@ -83,7 +83,7 @@ int operand_options(const cli_args *args, bp_options **options) {
 }
 
 int operand_read(const char *path, unsigned flags, npy_array *array, bp_view *view) {
-    npy_error error;
+    bp__npy_error error;
     bp_status status = npy_read(path, flags, array, &error);
     if (status != BP_OK) {
         return cli_fail(cli_exit_of(status), "%s", error.text);
@@ -98,7 +98,7 @@ int operand_result(npy_array *array, bp_view *view, bp_dtype dtype, int ndim, co
     if (status != BP_OK) {
         return cli_fail_status(status);
     }
-    npy_header *header = &array->header;
+    bp__npy_header *header = &array->header;
     header->dtype = dtype;
     header->ndim = ndim;
     header->count = 1;

@@ -216,7 +216,7 @@ int job_check_pipe(const cli_job *job) {
 }
 
 int job_read(cli_job *job) {
-    unsigned flags = cli_has(job->args, "bf16") ? NPY_BF16 : 0;
+    unsigned flags = cli_has(job->args, "bf16") ? BP__NPY_BF16 : 0;
     int code = CLI_OK;
     for (int i = 0; i < job->input_count && code == CLI_OK; i++) {
         code = operand_read(job->args->operands[job->first + i], flags, &job->input_arrays[i], &job->inputs[i]);

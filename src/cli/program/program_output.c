@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 int program_check_target(const char *path) {
-    npy_error error;
+    bp__npy_error error;
     const bp_status status = npy_check_target(path, &error);
     if (status != BP_OK) {
         return cli_fail(cli_exit_of(status), "%s", error.text);
@@ -25,7 +25,7 @@ int program_output_begin(const char *path) {
 }
 
 int program_output_end(const char *path) {
-    npy_error error;
+    bp__npy_error error;
     size_t length;
     char *text = cli_out_captured(&length);
     if (!text) {
@@ -35,7 +35,7 @@ int program_output_end(const char *path) {
     if (path) {
         status = npy_write_text(path, text, length, &error);
     } else if (fwrite(text, 1, length, stderr) < length) {
-        status = npy_fail(&error, BP_E_IO, "the report cannot be written: %s", strerror(errno));
+        status = bp__npy_fail(&error, BP_E_IO, "the report cannot be written: %s", strerror(errno));
     }
     free(text);
     return status == BP_OK ? CLI_OK : cli_fail(cli_exit_of(status), "%s", error.text);

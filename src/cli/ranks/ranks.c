@@ -151,17 +151,25 @@ static int add_words(char **words, int used, char *text) {
     return used;
 }
 
-static int start(const cli_args *args, const launcher *l, const char *path, int64_t ranks, int64_t threads,
-                 limit *time) {
+/* What the launcher is to run, and on how many ranks. */
+typedef struct request {
+    const char *const *program; /* its words; ends with NULL */
+    int64_t ranks, threads, seconds;
+} request;
+
+static int start(const cli_args *args, const launcher *l, const char *path, const request *r, limit *time) {
     const char *given = cli_value(args, "launcher-options");
-    char *options = cli_format("-n %lld %s %s %s", (long long)ranks, ranks > usable_cores() ? l->too_many : "",
-                               threads > 1 ? l->unbound : "", given ? given : "");
-    char **words = cli_allocate((strlen(options) + (size_t)args->count + 2) * sizeof *words);
-    int used = 0;
+    char *options = cli_format("-n %lld %s %s %s", (long long)r->ranks, r->ranks > usable_cores() ? l->too_many : "",
+                               r->threads > 1 ? l->unbound : "", given ? given : "");
+    int count = 0, used = 0;
+    while (r->program[count]) {
+        count++;
+    }
+    char **words = cli_allocate((strlen(options) + (size_t)count + 2) * sizeof *words);
     words[used++] = (char *)(uintptr_t)path;
     used = add_words(words, used, options);
-    for (int i = 0; i < args->count; i++) {
-        words[used++] = (char *)(uintptr_t)args->operands[i];
+    for (int i = 0; i < count; i++) {
+        words[used++] = (char *)(uintptr_t)r->program[i];
     }
     words[used] = NULL;
     const int code = program_wait(path, words, look_at_time, time);
@@ -170,37 +178,46 @@ static int start(const cli_args *args, const launcher *l, const char *path, int6
     return code;
 }
 
-static int run_job(const cli_args *args, const launcher *l, const char *path, int64_t ranks, int64_t threads,
-                   int64_t seconds) {
+static int run_job(const cli_args *args, const launcher *l, const char *path, const request *job) {
     records r = {.folder = NULL};
-    limit time = {.end_ns = seconds > 0 ? cli_now_ns() + (double)seconds * 1e9 : 0};
+    limit time = {.end_ns = job->seconds > 0 ? cli_now_ns() + (double)job->seconds * 1e9 : 0};
     int code = make_folder(&r);
     if (code == CLI_OK) {
-        set_threads(args, threads);
-        code = start(args, l, path, ranks, threads, &time);
+        set_threads(args, job->threads);
+        code = start(args, l, path, job, &time);
         read_records(&r);
         code = time.over        ? cli_fail((cli_exit)RANKS_TIMED_OUT, "the program was ended after %lld s (--timeout)",
-                                           (long long)seconds)
-               : code == CLI_OK ? judge_records(&r, ranks)
+                                           (long long)job->seconds)
+               : code == CLI_OK ? judge_records(&r, job->ranks)
                                 : code;
     }
     free(r.folder);
     return code;
 }
 
-int ranks_run(const cli_args *args) {
+int ranks_run(const cli_args *args, const char *const *program) {
     const launcher *l = NULL;
     char *path = NULL;
-    int64_t ranks, threads, seconds;
-    int code = cli_number(args, "ranks", 1, RANKS_MOST, 1, &ranks);
-    const int64_t share = ranks > 0 && usable_cores() / ranks > 0 ? usable_cores() / ranks : 1;
-    code = code == CLI_OK ? cli_number(args, "threads", 1, 1024, share, &threads) : code;
-    code = code == CLI_OK ? cli_number(args, "timeout", 1, INT32_MAX, 0, &seconds) : code;
+    request r = {.program = program};
+    int code = cli_number(args, "ranks", 1, RANKS_MOST, 1, &r.ranks);
+    const int64_t share = r.ranks > 0 && usable_cores() / r.ranks > 0 ? usable_cores() / r.ranks : 1;
+    code = code == CLI_OK ? cli_number(args, "threads", 1, 1024, share, &r.threads) : code;
+    code = code == CLI_OK ? cli_number(args, "timeout", 1, INT32_MAX, 0, &r.seconds) : code;
     code = code == CLI_OK ? find_launcher(args, &l, &path) : code;
     if (code == CLI_OK) {
         cli_signals_watch_children();
-        code = run_job(args, l, path, ranks, threads, seconds);
+        code = run_job(args, l, path, &r);
     }
     free(path);
     return code;
+}
+
+bool ranks_is_rank(void) {
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (getenv(names[i])) {
+            return true;
+        }
+    }
+    return false;
 }

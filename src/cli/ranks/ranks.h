@@ -6,16 +6,19 @@
 
 enum { RANKS_MOST = 1 << 20, RANKS_TIMED_OUT = 124 }; /* the exit code of timeout(1) */
 
-/* The options, for `backplane run`. */
+/* The options that `backplane run` and `backplane eval` share. */
 #define OPTIONS_RANKS                                                                                                  \
-    {"ranks", 'n', "N", "Start the program behind -- on N ranks of MPI."},                                             \
-        {"mpi", 0, "NAME", "The MPI: openmpi or mpich; default: the first whose launcher is found."},                  \
+    {"mpi", 0, "NAME", "The MPI: openmpi or mpich; default: the first whose launcher is found."},                      \
         {"threads", 0, "N", "Threads of each rank; default: the cores divided by the ranks."},                         \
         {"timeout", 0, "SECONDS", "End the program after this time, with exit code 124."}, {                           \
         "launcher-options", 0, "TEXT", "Further options of the launcher, separated by spaces."                         \
     }
 
-/* Runs the operands as a program on the ranks. Returns its exit code, or another one if a rank was lost. */
-int ranks_run(const cli_args *args);
+/* Runs a program, whose words end with NULL, on the ranks of the option "ranks". Returns its exit code, or another one
+ * if a rank was lost. */
+int ranks_run(const cli_args *args, const char *const *program);
+
+/* Whether a launcher of MPI has started this process. */
+bool ranks_is_rank(void);
 
 #endif

@@ -34,7 +34,7 @@ static void print_report(const report *r, const cli_args *args) {
 }
 
 static int write_to(const report *r, const cli_args *args, const char *path) {
-    npy_error error;
+    bp__npy_error error;
     size_t length;
     const int code = cli_out_capture(-1);
     if (code != CLI_OK) {
