@@ -233,7 +233,9 @@ bp_plan *plan_case(linalg_case *c, bp_operand operands[CASE_INPUTS + CASE_OUTPUT
 void write_inputs(linalg_case *c) {
     for (int i = 0; i < CASE_INPUTS; i++) {
         if (c->in[i].memory) {
+            test_array_open(&c->in[i]);
             write_bytes(&c->device_in[i].block->dl_tensor, c->in[i].block, NULL);
+            test_array_close(&c->in[i]);
         }
     }
 }

@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_THREAD__) || defined(BP_EMULATED) /* doubles take thirty times as long */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || defined(BP_EMULATED) /* doubles take thirty times as long */
 enum { SECONDS_OF_RULE = 300, SECONDS = 1800 };
 #else
 enum { SECONDS_OF_RULE = 30, SECONDS = 460 };
