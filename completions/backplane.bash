@@ -30,13 +30,13 @@ _backplane_options() {
         settings) echo "--changed --json" ;;
         get) echo "--json" ;;
         set) echo "--unset --system --file" ;;
-        explain) echo "--set --json --all --device --dimension --constant --alpha --beta --trans-a --trans-b --conj-a --conj-b --lda --ldb
-            --ldc --strategy --minimize --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm
-            --stride --size --padding --padding-end --dilation --groups --output-padding --activation --relu --kernel
-            --output-size --ceil --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --projection
-            --kind --first --second --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper
-            --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim
-            --power" ;;
+        explain) echo "--set --json --all --device --ranks --latency --bandwidth --rate --dimension --constant --alpha --beta --trans-a
+            --trans-b --conj-a --conj-b --lda --ldb --ldc --strategy --minimize --memory-limit --trials --work --seed
+            --contraction-path --seconds --n --s --dim --norm --stride --size --padding --padding-end --dilation --groups
+            --output-padding --activation --relu --kernel --output-size --ceil --exclude-padding --eps --divisor --causal --gqa
+            --scale --dropout --reverse --projection --kind --first --second --to --row-dims --correction --before --after
+            --value --shifts --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode
+            --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         eval) echo "--output --set --explain --device --bf16 --ranks --mpi --threads --timeout --launcher-options --alpha --beta
             --trans-a --trans-b --conj-a --conj-b --strategy --minimize --memory-limit --trials --work --seed --contraction-path
             --seconds --n --s --dim --norm --stride --size --padding --padding-end --dilation --groups --output-padding

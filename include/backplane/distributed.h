@@ -50,6 +50,21 @@ BP_API bp_status bp_comm_from_mpi(bp_comm **comm, const void *handle, size_t han
  * BP_COMM_INIT. Errors: as for bp_comm_from_mpi(), BP_E_ARGUMENT (unknown flags). */
 BP_API bp_status bp_comm_open(bp_comm **comm, uint32_t flags);
 
+/* What bp_comm_from_machine() takes. */
+typedef struct bp_comm_machine {
+    size_t struct_size; /* set by the caller: sizeof(bp_comm_machine) */
+    int ranks;
+    double latency_ns;    /* of a small message */
+    double bytes_per_sec; /* that a rank sends */
+    double flops_per_sec; /* of a rank, in f64; 0: of a usual processor with as many threads as a call here has */
+} bp_comm_machine;
+
+/* Makes a communicator of ranks that are not here, to explain what operations would cost there: it needs no MPI, and
+ * this process stands for rank 0. Explanations have bytes, messages, memory and times, as with a communicator of a
+ * program (ScaLAPACK must be installed). All else fails with BP_E_UNSUPPORTED. Close it with bp_comm_close().
+ * Errors: BP_E_ARGUMENT (NULL, unknown struct_size, no rank, a negative or infinite number), BP_E_NO_MEMORY. */
+BP_API bp_status bp_comm_from_machine(bp_comm **comm, const bp_comm_machine *machine);
+
 /* Closes a communicator, on all its ranks. Finalizes MPI if bp_comm_open() had initialized it and this is the last
  * communicator; but not after a call has failed with BP_E_TIMEOUT. Views and plans of it cannot be used after that
  * (BP_E_DEVICE). NULL is allowed. Errors: BP_E_FORKED. */
@@ -58,7 +73,7 @@ BP_API bp_status bp_comm_close(bp_comm *comm);
 typedef struct bp_comm_info {
     size_t struct_size; /* set by the caller: sizeof(bp_comm_info) */
     int rank, size;     /* number of this process, and number of all */
-    const char *mpi;    /* "Open MPI", "MPICH", "MPI ABI" */
+    const char *mpi;    /* "Open MPI", "MPICH", "MPI ABI"; "none" of bp_comm_from_machine() */
     const char *version;
     const char *library;  /* the file */
     double latency_ns;    /* of a small message, between the two slowest neighbours; 0 for one rank */
@@ -180,7 +195,7 @@ typedef struct bp_dist_place {
     int rank, size;
     int at[2];            /* this rank's row and column of the grid; -1: it has none */
     int64_t communicator; /* the handle of MPI, as its functions take it: an int is in the low half */
-    void *mpi;            /* of dlopen() */
+    void *mpi;            /* of dlopen(); NULL: the ranks are not here, and nothing can run */
     const char *family;   /* as bp_comm_info.mpi */
     double latency_ns, bytes_per_sec;
     void *opaque;
@@ -192,6 +207,7 @@ typedef struct bp_dist_place {
     /* Replace `count` values of each rank by their sums, or by their largest values, on all ranks. */
     bp_status (*sum)(const struct bp_dist_place *place, double *values, int count);
     bp_status (*largest)(const struct bp_dist_place *place, double *values, int count);
+    double flops_per_sec; /* of a rank, in f64; 0: unknown */
 } bp_dist_place;
 
 #ifdef __cplusplus

@@ -99,6 +99,9 @@ static void fill(const bp_comm *comm, double *values, const bp__dist_hashes *has
 
 bp_status bp__comm_agree(bp_comm *comm, const bp__dist_hashes *hashes, bp_status status, int *flag) {
     double values[BP__AGREED];
+    if (!comm->mpi) {
+        return status;
+    }
     fill(comm, values, hashes, status, flag ? *flag : 0);
     comm->agreed = true;
     BP__TRY(bp__comm_reduce(comm, values, BP__AGREED, true));

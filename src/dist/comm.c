@@ -9,6 +9,7 @@
 #include "settings/internal.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@ static bp_comm *first_comm;   /* under the mutex, as all below */
 static bool initialized_here; /* MPI is to be finalized */
 static bool stuck;            /* a request never ended */
 static uint64_t last_serial;
+static int64_t planned_count; /* of communicators whose ranks are not here, which are not in the list */
 
 static uint32_t process_number(void) {
     return (uint32_t)getpid();
@@ -34,8 +36,8 @@ void bp__mpi_unlock(void) {
 }
 
 int64_t bp__comms_held(void) {
-    int64_t count = 0;
     bp__mpi_lock();
+    int64_t count = planned_count;
     for (const bp_comm *each = first_comm; each; each = each->next) {
         count++;
     }
@@ -77,6 +79,9 @@ static bool is_finalized(const bp__mpi *mpi) {
 
 bp_status bp__comm_usable(const bp_comm *comm) {
     BP__TRY(bp__comm_check_process(comm));
+    if (!comm->mpi) {
+        return BP_OK;
+    }
     if (is_finalized(comm->mpi)) {
         return bp__fail(BP_E_UNSUPPORTED, "MPI was finalized, and cannot be used again in this process");
     }
@@ -86,6 +91,14 @@ bp_status bp__comm_usable(const bp_comm *comm) {
                         "earlier call within dist.timeout");
     }
     return check_thread(comm->mpi);
+}
+
+bp_status bp__comm_can_run(const bp_comm *comm) {
+    BP__TRY(bp__comm_usable(comm));
+    return comm->mpi
+               ? BP_OK
+               : bp__fail(BP_E_UNSUPPORTED, "the ranks of this communicator are not here (bp_comm_from_machine): calls "
+                                            "can be explained only");
 }
 
 static bp_status check_state(const bp__mpi *mpi, bool initialize) {
@@ -277,12 +290,58 @@ bp_status bp_comm_open(bp_comm **comm, uint32_t flags) {
     return status;
 }
 
+static bool is_amount(double value) {
+    return value >= 0 && value < INFINITY;
+}
+
+bp_status bp_comm_from_machine(bp_comm **comm, const bp_comm_machine *machine) {
+    BP__UNCANCELLED;
+    if (!comm) {
+        return bp__fail(BP_E_ARGUMENT, "bp_comm_from_machine: comm must not be NULL");
+    }
+    *comm = NULL;
+    BP__TRY(bp__struct_check(machine, sizeof *machine, "machine"));
+    if (machine->ranks < 1 || !is_amount(machine->latency_ns) || !is_amount(machine->bytes_per_sec) ||
+        !is_amount(machine->flops_per_sec)) {
+        return bp__fail(BP_E_ARGUMENT,
+                        "bp_comm_from_machine: there must be a rank, and no number may be negative or infinite");
+    }
+    bp_comm *made = bp__alloc_zero(1, sizeof *made);
+    if (!made) {
+        return bp__fail_memory(sizeof *made, "a communicator");
+    }
+    made->size = machine->ranks;
+    made->latency_ns = machine->latency_ns;
+    made->bytes_per_sec = machine->bytes_per_sec;
+    made->flops_per_sec = machine->flops_per_sec;
+    made->process = process_number();
+    bp__mpi_lock();
+    made->serial = ++last_serial;
+    planned_count++;
+    bp__mpi_unlock();
+    *comm = made;
+    return BP_OK;
+}
+
 static void take_off_list(const bp_comm *comm) {
     bp_comm **at = &first_comm;
     while (*at && *at != comm) {
         at = &(*at)->next;
     }
     *at = *at ? (*at)->next : NULL;
+}
+
+/* Ends what a communicator has of MPI, and MPI itself with the last one if it was initialized here. */
+static void leave_mpi(bp_comm *comm) {
+    take_off_list(comm);
+    if (!first_comm && !comm->lost) {
+        record_rank(comm, true);
+    }
+    end_handles(comm);
+    if (initialized_here && !first_comm && !stuck && !is_finalized(comm->mpi)) {
+        comm->mpi->Finalize();
+        initialized_here = false;
+    }
 }
 
 bp_status bp_comm_close(bp_comm *comm) {
@@ -295,14 +354,10 @@ bp_status bp_comm_close(bp_comm *comm) {
     }
     bp__mpi_lock();
     bp__maps_close(comm);
-    take_off_list(comm);
-    if (!first_comm && !comm->lost) {
-        record_rank(comm, true);
-    }
-    end_handles(comm);
-    if (initialized_here && !first_comm && !stuck && !is_finalized(comm->mpi)) {
-        comm->mpi->Finalize();
-        initialized_here = false;
+    if (comm->mpi) {
+        leave_mpi(comm);
+    } else {
+        planned_count--;
     }
     bp__mpi_unlock();
     if (!comm->lost) { /* else a request that has not ended may write to it */
@@ -320,9 +375,9 @@ bp_status bp_comm_describe(const bp_comm *comm, bp_comm_info *info) {
     memset(&own, 0, sizeof own); /* padding too: the whole struct is copied to the caller */
     own.rank = comm->rank;
     own.size = comm->size;
-    own.mpi = bp__mpi_name(comm->mpi);
+    own.mpi = comm->mpi ? bp__mpi_name(comm->mpi) : "none";
     own.version = comm->version;
-    own.library = comm->mpi->path;
+    own.library = comm->mpi ? comm->mpi->path : "";
     own.latency_ns = comm->latency_ns;
     own.bytes_per_sec = comm->bytes_per_sec;
     own.initialized_here = initialized_here;

@@ -406,7 +406,7 @@ bp_status bp_dist_read(const char *path, DLTensor *matrix) {
     transfer t;
     BP__TRY(begin(&t, path, matrix));
     bp__mpi_lock();
-    bp_status status = bp__comm_usable(t.comm);
+    bp_status status = bp__comm_can_run(t.comm);
     status = status == BP_OK ? run_read(&t, bp_dtype_from_dlpack(matrix->dtype)) : status;
     bp__mpi_unlock();
     end_file(t.file);
@@ -420,7 +420,7 @@ bp_status bp_dist_write(const char *path, const DLTensor *matrix) {
     target *names = NULL;
     BP__TRY(begin(&t, path, matrix));
     bp__mpi_lock();
-    bp_status status = bp__comm_usable(t.comm);
+    bp_status status = bp__comm_can_run(t.comm);
     status = status == BP_OK ? run_write(&t, bp_dtype_from_dlpack(matrix->dtype), &names) : status;
     bp__mpi_unlock();
     end_file(t.file);

@@ -108,16 +108,16 @@ enum { BP__AGREED = 2 + 2 * BP__DIST_PARTS, BP__MESSAGE_BYTES = 512 };
 
 struct bp_comm {
     struct bp_comm *next;
-    const bp__mpi *mpi;
-    intptr_t handle; /* ours: a duplicate, whose functions return errors */
-    intptr_t engine; /* for ScaLAPACK, which ignores errors: they end the program, not the correctness of a result */
+    const bp__mpi *mpi; /* NULL: the ranks are not here (bp_comm_from_machine()) */
+    intptr_t handle;    /* ours: a duplicate, whose functions return errors */
+    intptr_t engine;    /* for ScaLAPACK, which ignores errors: they end the program, not the correctness of a result */
     int rank, size;
     uint64_t serial;
     uint32_t process; /* number of forks when it was opened */
     bool lost;        /* a rank did not take part; requests on it never end */
     bool held;        /* what runs is a plan of the program */
     bool agreed;      /* the ranks have compared what runs */
-    double latency_ns, bytes_per_sec;
+    double latency_ns, bytes_per_sec, flops_per_sec;
     bp__dist_hashes hashes; /* of what runs */
     char version[96];
     /* Memory of requests that may never end. */
@@ -133,6 +133,8 @@ void bp__mpi_unlock(void);
 bp_status bp__comm_check_process(const bp_comm *comm);
 /* Checks, with the lock held, that this thread and process may use the communicator. */
 bp_status bp__comm_usable(const bp_comm *comm);
+/* Checks too that its ranks are here. */
+bp_status bp__comm_can_run(const bp_comm *comm);
 
 /* Waits for a request, at most dist.timeout. `what` is for the message. */
 bp_status bp__comm_wait(bp_comm *comm, intptr_t *request, int started, const char *what);

@@ -121,14 +121,15 @@ static void fill(map *m, const bp_dist *dist, int index) {
                                .rank = dist->comm->rank,
                                .size = dist->comm->size,
                                .communicator = dist->comm->engine,
-                               .mpi = dist->comm->mpi->handle,
-                               .family = bp__mpi_name(dist->comm->mpi),
+                               .mpi = dist->comm->mpi ? dist->comm->mpi->handle : NULL,
+                               .family = dist->comm->mpi ? bp__mpi_name(dist->comm->mpi) : "none",
                                .latency_ns = dist->comm->latency_ns,
                                .bytes_per_sec = dist->comm->bytes_per_sec,
                                .opaque = dist->comm,
                                .agree = agree_on,
                                .sum = sum_of,
-                               .largest = largest_of};
+                               .largest = largest_of,
+                               .flops_per_sec = dist->comm->flops_per_sec};
     bp_dist_position(dist, -1, m->place.at);
     snprintf(m->id, sizeof m->id, "mpi:%d", index);
     snprintf(m->name, sizeof m->name, "%d rank%s, grid %dx%d, blocks of %dx%d", dist->comm->size,

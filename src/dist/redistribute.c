@@ -188,7 +188,7 @@ static void hash_call(bp__dist_hashes *hashes, const DLTensor *from, const redis
 
 static bp_status run_redistribution(redistribution *r, const DLTensor *from, const DLTensor *to) {
     bp__dist_hashes hashes;
-    BP__TRY(bp__comm_usable(r->comm));
+    BP__TRY(bp__comm_can_run(r->comm));
     bp_status status = prepare(r, from, to);
     hash_call(&hashes, from, r);
     BP__TRY(bp__comm_agree(r->comm, &hashes, status, NULL));

@@ -30,7 +30,7 @@ foreach(case openmpi:1 openmpi:2 openmpi:4 mpich:1 mpich:2)
         add_ranks_test(${mpi}_${ranks}_${program} ${mpi} ${ranks} --says " 0 failed" ${ranks_programs}/ranks_${program})
     endforeach()
 endforeach()
-foreach(ranks 2 4)
+foreach(ranks 2 4 9 16)
     add_ranks_test(volume_${ranks} openmpi ${ranks} --says " 0 failed" --preload ${ranks_programs}/count.so --set BACKPLANE_REGISTRY_DEEPBIND=off
         ${ranks_programs}/ranks_volume)
 endforeach()
@@ -44,6 +44,10 @@ add_ranks_test(load_mpich_2 mpich 2 --says " 0 failed" ${ranks_programs}/ranks_f
 if(TEST distributed_save)
     set_tests_properties(distributed_save PROPERTIES FIXTURES_SETUP checkpoint)
     set_tests_properties(distributed_load_openmpi_1 distributed_load_openmpi_2 distributed_load_mpich_2 PROPERTIES FIXTURES_REQUIRED checkpoint)
+endif()
+
+if(TEST distributed_volume_16)
+    set_tests_properties(distributed_volume_9 distributed_volume_16 PROPERTIES LABELS long)
 endif()
 
 # Ranks that are lost: the job fails, within the time limit.

@@ -1,6 +1,8 @@
 /* command_explain.c - `backplane explain`: shows which library would run an operation on arrays of given shapes, and
  * why.
  */
+#include "explain_ranks.h"
+
 #include "cli/list/list_devices.h"
 #include "cli/model/model.h"
 #include "cli/operations/operations.h"
@@ -43,10 +45,15 @@ static int all_option(const cli_args *args) {
 
 static int explain_job(const cli_args *args) {
     cli_job job = {.args = args};
+    const bool on_ranks = cli_has(args, "ranks");
     if (model_is_named(args->operands[0])) {
-        return model_explain(args);
+        return on_ranks ? cli_fail(CLI_USAGE, "--ranks is for operations, not for models") : model_explain(args);
     }
     int code = model_options_absent(args);
+    code = code == CLI_OK ? explain_check_ranks(args) : code;
+    if (code == CLI_OK && on_ranks) {
+        return explain_on_ranks(args);
+    }
     code = code == CLI_OK ? device_option(args, &job.device) : code;
     code = code == CLI_OK ? all_option(args) : code;
     code = code == CLI_OK ? job_shapes(&job) : code;
@@ -62,6 +69,7 @@ static const cli_option options[] = {
     CLI_OPTION_JSON,
     {"all", 0, NULL, "Also list the algorithms of each library's own list; libraries may be opened for it."},
     {"device", 0, "ID", "Device of the arrays (see list --devices), or a file with the description of one."},
+    OPTIONS_PLANNED_RANKS,
     OPTIONS_MODEL,
     OPTIONS_PRODUCTS,
     OPTIONS_LEADING,
@@ -77,7 +85,10 @@ const cli_command command_explain = {
     .details = "\nExample: backplane explain matmul f32 512x512 512x512 --set num_threads=1\n"
                "Shapes are 512, 512x64, 8x64x32, and '' for a scalar. DTYPE is f64 unless given; u8,i8 is one for "
                "each array. The expression of einsum is before it. `backplane explain OPERATION --help` shows the "
-               "options of one operation. Of an ONNX model, each node is explained. Exit "
+               "options of one operation. With --ranks the matrices are divided among ranks of MPI, on machines that "
+               "need not be "
+               "here: explain solve f64 100000x100000 100000 --ranks 64,1024 --latency 2us --bandwidth 25GB/s. Of an "
+               "ONNX model, each node is explained. Exit "
                "code 4: no library can run it.",
     .least = 1,
     .most = JOB_MANY,

@@ -1,9 +1,10 @@
-/* eval_ranks.c - `backplane eval --ranks`: arrays are spread over the ranks of an MPI program. Each rank reads and writes
- * its own part.
+/* eval_ranks.c - `backplane eval --ranks`: arrays are spread over the ranks of an MPI program. Each rank reads and
+ * writes its own part.
  *
  * The command checks the call and starts itself on the ranks, with the same words. All ranks make the same calls, which
  * fail on all of them with the same status: rank 0 tells it. */
 #include "eval.h"
+#include "spread.h"
 
 #include "cli/operations/candidates.h"
 #include "cli/ranks/ranks.h"
@@ -37,10 +38,6 @@ static int check_words(const cli_job *job, const targets *to) {
 }
 
 /* Whole numbers are pivots: every rank has all of them. */
-static bool is_replicated(const DLTensor *tensor) {
-    return tensor->ndim < 2;
-}
-
 static int describe_inputs(cli_job *job) {
     int code = CLI_OK;
     job->dry = true;
@@ -86,20 +83,6 @@ static int start_ranks(const cli_args *args) {
 
 /* ---- A rank ---- */
 
-/* What this rank has of an array: its part of a matrix, or all of a vector or value. */
-typedef struct part {
-    DLTensor *tensor; /* of the job */
-    bp_dist_view view;
-    npy_array whole; /* of a vector or value */
-    void *memory;    /* of a part */
-} part;
-
-typedef struct spread {
-    bp_comm *comm;
-    int rank;
-    part *parts; /* of the inputs, and then of the results */
-} spread;
-
 /* A failure that all ranks have. */
 static int fail_together(const spread *s, bp_status status) {
     return s->rank == 0 ? cli_fail_status(status) : (int)cli_exit_of(status);
@@ -123,67 +106,12 @@ static int open_communicator(const cli_job *job, spread *s) {
                : cli_fail(CLI_USAGE, "--ranks is %lld, but the launcher has started %d", (long long)wanted, info.size);
 }
 
-/* Settings of distributions hold for the process, not for a call. */
-static int apply_settings(const cli_job *job, const spread *s) {
-    const char *given;
-    bp_status status = BP_OK;
-    for (int position = 0; status == BP_OK && (given = cli_next_value(job->args, "set", &position));) {
-        const char *equals = strchr(given, '=');
-        if (equals && strncmp(given, "dist.", 5) == 0) {
-            char *name = cli_format("%.*s", (int)(equals - given), given);
-            status = bp_set(name, equals + 1);
-            free(name);
-        }
-    }
-    return status == BP_OK ? CLI_OK : fail_together(s, status);
-}
-
-/* Replaces a tensor of the job by this rank's part of it. */
-static bp_status spread_matrix(const spread *s, part *p) {
-    const bp_dtype dtype = bp_dtype_from_dlpack(p->tensor->dtype);
-    bp_dist dist = {.struct_size = sizeof dist, .comm = s->comm};
-    int64_t local[2];
-    memcpy(dist.shape, p->tensor->shape, sizeof dist.shape);
-    bp_status status = bp_dist_complete(&dist);
-    status = status == BP_OK ? bp_dist_local_shape(&dist, -1, local) : status;
-    if (status != BP_OK) {
-        return status;
-    }
-    p->memory = calloc((size_t)(local[0] * local[1]) + 1, bp_dtype_size(dtype));
-    status = bp_dist_view_init(&p->view, p->memory, 0, dtype, &dist);
-    *p->tensor = status == BP_OK ? p->view.tensor : *p->tensor;
-    return status; /* without memory the collective calls fail, on all ranks */
-}
-
-static bp_status spread_value(const spread *s, part *p) {
-    const bp_dist dist = {.struct_size = sizeof dist, .comm = s->comm};
-    npy_array *whole = &p->whole;
-    whole->header.dtype = bp_dtype_from_dlpack(p->tensor->dtype);
-    whole->header.ndim = p->tensor->ndim;
-    whole->header.shape[0] = whole->header.count = p->tensor->ndim == 1 ? p->tensor->shape[0] : 1;
-    bp_status status = whole->data ? BP_OK : npy_allocate(whole);
-    bp_dist complete = dist;
-    status = status == BP_OK ? bp_dist_complete(&complete) : status;
-    status = status == BP_OK ? bp_dist_view_replicated(&p->view, whole->data, whole->header.dtype, p->tensor->ndim,
-                                                       whole->header.count, &complete)
-                             : status;
-    *p->tensor = status == BP_OK ? p->view.tensor : *p->tensor;
-    return status;
-}
-
-static bp_status spread_tensor(const spread *s, part *p, DLTensor *tensor) {
-    p->tensor = tensor;
-    return tensor->dtype.bits == 0 ? BP_OK /* a result that no file asks for */
-           : is_replicated(tensor) ? spread_value(s, p)
-                                   : spread_matrix(s, p);
-}
-
 static int read_input(const cli_job *job, const spread *s, int index) {
     const char *path = job->args->operands[job->first + index];
-    part *p = &s->parts[index];
+    spread_part *p = &s->parts[index];
     bp__npy_error error;
     bp_status status = BP_OK;
-    if (is_replicated(&job->inputs[index].tensor)) {
+    if (spread_is_replicated(&job->inputs[index].tensor)) {
         status = npy_read(path, 0, &p->whole, &error);
         if (status != BP_OK) {
             return cli_fail(cli_exit_of(status), "%s", error.text);
@@ -198,7 +126,7 @@ static int read_input(const cli_job *job, const spread *s, int index) {
 
 static int read_arrays(cli_job *job, spread *s) {
     int code = CLI_OK;
-    s->parts = cli_allocate((size_t)(job->input_count + job->result_count + 1) * sizeof *s->parts);
+    spread_begin(s, job);
     for (int i = 0; i < job->input_count && code == CLI_OK; i++) {
         code = read_input(job, s, i);
     }
@@ -230,10 +158,10 @@ static int explain(const cli_job *job, const spread *s) {
 }
 
 static int write_result(const cli_job *job, const spread *s, int index, const char *path) {
-    const part *p = &s->parts[job->input_count + index];
+    const spread_part *p = &s->parts[job->input_count + index];
     bp__npy_error error;
     bp_status status = BP_OK;
-    if (!is_replicated(p->tensor)) {
+    if (!spread_is_replicated(p->tensor)) {
         status = bp_dist_write(path, p->tensor);
         return status == BP_OK ? CLI_OK : fail_together(s, status);
     }
@@ -261,22 +189,16 @@ static int compute(cli_job *job, const targets *to, const spread *s) {
     return code;
 }
 
-static void free_parts(const cli_job *job, const spread *s) {
-    for (int i = 0; s->parts && i < job->input_count + job->result_count; i++) {
-        free(s->parts[i].memory);
-        npy_free(&s->parts[i].whole);
-    }
-    free(s->parts);
-}
-
 static int run_rank(cli_job *job, const targets *to) {
     spread s = {.comm = NULL};
+    bp_status status;
     int code = open_communicator(job, &s);
-    code = code == CLI_OK ? apply_settings(job, &s) : code;
+    status = code == CLI_OK ? spread_settings(job->args) : BP_OK;
+    code = status == BP_OK ? code : fail_together(&s, status);
     code = code == CLI_OK ? read_arrays(job, &s) : code;
     code = code == CLI_OK ? compute(job, to, &s) : code;
     bp_comm_close(s.comm);
-    free_parts(job, &s);
+    spread_free(&s, job);
     return code;
 }
 

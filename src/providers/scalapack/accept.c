@@ -126,19 +126,25 @@ typedef struct seconds {
 static seconds times_of(const bp_problem *problem, const bp_dist_place *place, const bp__scalapack_model *model) {
     const double single = problem->dtype == BP_F32 || problem->dtype == BP_C64 ? 2 : 1;
     const double complex = problem->dtype == BP_C64 || problem->dtype == BP_C128 ? 4 : 1;
-    const double rate = RATE * single / complex * problem->policy.threads * place->size;
+    const double given = place->struct_size >= sizeof *place ? place->flops_per_sec : 0;
+    const double rank = given > 0 ? given : RATE * problem->policy.threads,
+                 rate = rank * single / complex * place->size;
     return (seconds){.work = model->flops / rate,
                      .transfer = place->bytes_per_sec > 0 ? model->most_bytes / place->bytes_per_sec : 0,
                      .latency = model->steps * place->latency_ns * 1e-9};
 }
 
-static void tell(bp_verdict *verdict, const bp__scalapack_model *m, const seconds *s) {
+static void tell(bp_verdict *verdict, const bp__scalapack_model *m, double least_bytes, const seconds *s) {
+    char least[TEXT + 32] = "", number[TEXT];
+    if (least_bytes > 0) {
+        snprintf(least, sizeof least, " (at least %s)", amount(number, least_bytes, "B"));
+    }
     char bytes[TEXT], messages[TEXT], most[TEXT], most_messages[TEXT], operands[TEXT], work[TEXT], times[3][TEXT];
     snprintf(
         verdict->text, sizeof verdict->text,
-        "sends %s in %s messages, busiest rank %s in %s; memory of a rank %s + %s; %s work, %s transfer, %s latency",
+        "sends %s in %s messages, busiest rank %s in %s%s; memory of a rank %s + %s; %s work, %s transfer, %s latency",
         amount(bytes, m->bytes, "B"), amount(messages, m->messages, ""), amount(most, m->most_bytes, "B"),
-        amount(most_messages, m->most_messages, ""), amount(operands, m->operand_bytes, "B"),
+        amount(most_messages, m->most_messages, ""), least, amount(operands, m->operand_bytes, "B"),
         amount(work, m->work_bytes, "B"), duration(times[0], s->work), duration(times[1], s->transfer),
         duration(times[2], s->latency));
 }
@@ -159,7 +165,7 @@ void bp__scalapack_accept(void *opaque, const bp_problem *problem, bp_offers *of
     }
     operation->model(problem, place, &model);
     const seconds times = times_of(problem, place, &model);
-    tell(&verdict, &model, &times);
+    tell(&verdict, &model, operation->is_bounded ? bp__scalapack_least_bytes(problem, place, &model) : 0, &times);
     verdict.cost_ns = (times.work + times.transfer + times.latency) * 1e9;
     verdict.threads = problem->policy.threads;
     verdict.properties = BP_PROPERTY_REPRODUCIBLE;

@@ -24,6 +24,7 @@ const bp__scalapack_operation bp__scalapack_cholesky = {
     .info = 2,
     .matrices = 0x3,
     .triangle = 1,
+    .is_bounded = true,
     .run = run_factor,
     .model = bp__scalapack_model_cholesky,
 };

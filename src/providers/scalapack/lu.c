@@ -54,6 +54,7 @@ const bp__scalapack_operation bp__scalapack_lu_factor = {
     .matrices = 0x3,
     .whole = 1,
     .work = work_factor,
+    .is_bounded = true,
     .run = run_factor,
     .model = bp__scalapack_model_lu,
 };
@@ -145,6 +146,7 @@ const bp__scalapack_operation bp__scalapack_solve = {
     .whole = 1 | 2,
     .refuse = refuse_right,
     .work = work_solve,
+    .is_bounded = true,
     .run = run_both,
     .model = bp__scalapack_model_solve,
 };
@@ -192,6 +194,7 @@ const bp__scalapack_operation bp__scalapack_inv = {
     .matrices = 0x3,
     .whole = 1,
     .work = pivot_bytes,
+    .is_bounded = true,
     .run = run_inverse,
     .model = bp__scalapack_model_inv,
 };

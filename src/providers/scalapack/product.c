@@ -45,6 +45,14 @@ static void find_factors(const bp_gemm_problem *g, factor factors[2]) {
     factors[1] = turned ? a : b;
 }
 
+bp__scalapack_product bp__scalapack_product_of(const bp_gemm_problem *g) {
+    const bool turned = result_is_transposed(g);
+    factor factors[2];
+    find_factors(g, factors);
+    return (bp__scalapack_product){
+        turned ? g->n : g->m, turned ? g->m : g->n, g->k, {factors[0].transposed, factors[1].transposed}};
+}
+
 static const char *refuse_product(const bp_problem *problem, const bp_dist_place *place) {
     (void)place;
     const bp_gemm_problem *g = &problem->of.gemm;
@@ -85,8 +93,8 @@ static value value_of(const bp_scalar *scalar, uint32_t dtype) {
 static bp_status run_product(bp__scalapack_call *call, int *info) {
     const bp_problem *problem = &call->plan->problem;
     const bp_gemm_problem *g = &problem->of.gemm;
-    const bool turned = result_is_transposed(g);
-    const int m = (int)(turned ? g->n : g->m), n = (int)(turned ? g->m : g->n), k = (int)g->k;
+    const bp__scalapack_product p = bp__scalapack_product_of(g);
+    const int m = (int)p.m, n = (int)p.n, k = (int)p.k;
     factor factors[2];
     find_factors(g, factors);
     const value alpha = value_of(&call->scalars[0], problem->dtype), beta = value_of(&call->scalars[1], problem->dtype);
@@ -108,6 +116,7 @@ const bp__scalapack_operation bp__scalapack_gemm = {
     .inputs = 2,
     .any_blocks = true,
     .refuse = refuse_product,
+    .is_bounded = true,
     .run = run_product,
     .model = bp__scalapack_model_gemm,
 };

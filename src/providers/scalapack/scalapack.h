@@ -98,6 +98,7 @@ struct bp__scalapack_operation {
     bool takes_empty;                          /* it runs without elements, too */
     bool at_origin;    /* block (0, 0) must be at rank (0, 0): the routine gives wrong results otherwise */
     bool any_blocks;   /* blocks need not be square */
+    bool is_bounded;   /* bp__scalapack_least_bytes() knows what a rank sends at least */
     int inputs, info;  /* number of inputs, and of the operand `info`; 0: there is none */
     uint32_t matrices; /* bit i: operand i is a distributed matrix; others are replicated */
     uint32_t whole;    /* bit i: all of operand i is read, and must be finite */
@@ -162,6 +163,17 @@ bool bp__scalapack_finite(const bp__scalapack_call *call, int operand, bool tria
 void bp__scalapack_fill_nan(const bp__scalapack_call *call, int inputs);
 
 /* ---- The model of communication (model.c) ---- */
+
+/* A product as the routine gets it: of a left factor, m x k or its transpose, and a right one (product.c). */
+typedef struct bp__scalapack_product {
+    int64_t m, n, k;
+    bool transposed[2];
+} bp__scalapack_product;
+bp__scalapack_product bp__scalapack_product_of(const bp_gemm_problem *g);
+
+/* Returns the bytes that the busiest rank of any algorithm sends at least, with the memory of this one. */
+double bp__scalapack_least_bytes(const bp_problem *problem, const bp_dist_place *place,
+                                 const bp__scalapack_model *model);
 
 void bp__scalapack_model_gemm(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
 void bp__scalapack_model_cholesky(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);

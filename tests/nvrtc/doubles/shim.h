@@ -143,7 +143,12 @@ struct thread {
     bool started, done;
 };
 static thread threads[THREADS_MOST];
-static char *stacks;
+static struct owned { /* until the program is unloaded */
+    char *bytes;
+    ~owned() {
+        free(bytes);
+    }
+} stacks;
 static void *scheduler[5];
 static unsigned current;
 static void (*body)(void *);
@@ -175,7 +180,7 @@ __attribute__((noinline, noreturn)) static void jump_to_thread() {
     ucontext_t first;
     next->started = true;
     getcontext(&first);
-    first.uc_stack.ss_sp = stacks + (size_t)current * STACK_BYTES;
+    first.uc_stack.ss_sp = stacks.bytes + (size_t)current * STACK_BYTES;
     first.uc_stack.ss_size = STACK_BYTES;
     first.uc_link = NULL;
     makecontext(&first, enter, 0);
@@ -236,7 +241,7 @@ template <class... A> struct entry {
         auto call = [&] { std::apply(kernel, arguments); };
         body = [](void *opaque) { (*(decltype(call) *)opaque)(); };
         argument = &call;
-        stacks = stacks ? stacks : (char *)malloc((size_t)THREADS_MOST * STACK_BYTES);
+        stacks.bytes = stacks.bytes ? stacks.bytes : (char *)malloc((size_t)THREADS_MOST * STACK_BYTES);
         gridDim = {shape[0], shape[1], shape[2]};
         blockDim = {shape[3], shape[4], shape[5]};
         for (blockIdx.z = 0; blockIdx.z < gridDim.z; blockIdx.z++) {

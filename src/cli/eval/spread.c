@@ -1,0 +1,75 @@
+/* spread.c - implements spread.h. */
+#include "spread.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool spread_is_replicated(const DLTensor *tensor) {
+    return tensor->ndim < 2;
+}
+
+bp_status spread_settings(const cli_args *args) {
+    const char *given;
+    bp_status status = BP_OK;
+    for (int position = 0; status == BP_OK && (given = cli_next_value(args, "set", &position));) {
+        const char *equals = strchr(given, '=');
+        if (equals && strncmp(given, "dist.", 5) == 0) {
+            char *name = cli_format("%.*s", (int)(equals - given), given);
+            status = bp_set(name, equals + 1);
+            free(name);
+        }
+    }
+    return status;
+}
+
+void spread_begin(spread *s, const cli_job *job) {
+    s->parts = cli_allocate((size_t)(job->input_count + job->result_count + 1) * sizeof *s->parts);
+}
+
+static bp_status spread_matrix(const spread *s, spread_part *p) {
+    const bp_dtype dtype = bp_dtype_from_dlpack(p->tensor->dtype);
+    bp_dist dist = {.struct_size = sizeof dist, .comm = s->comm};
+    int64_t local[2];
+    memcpy(dist.shape, p->tensor->shape, sizeof dist.shape);
+    bp_status status = bp_dist_complete(&dist);
+    status = status == BP_OK ? bp_dist_local_shape(&dist, -1, local) : status;
+    if (status != BP_OK) {
+        return status;
+    }
+    if (!s->is_empty) { /* without memory the collective calls fail, on all ranks */
+        p->memory = calloc((size_t)(local[0] * local[1]) + 1, bp_dtype_size(dtype));
+    }
+    status = bp_dist_view_init(&p->view, p->memory, 0, dtype, &dist);
+    *p->tensor = status == BP_OK ? p->view.tensor : *p->tensor;
+    return status;
+}
+
+static bp_status spread_value(const spread *s, spread_part *p) {
+    bp_dist dist = {.struct_size = sizeof dist, .comm = s->comm};
+    bp__npy_header *header = &p->whole.header;
+    header->dtype = bp_dtype_from_dlpack(p->tensor->dtype);
+    header->ndim = p->tensor->ndim;
+    header->shape[0] = header->count = p->tensor->ndim == 1 ? p->tensor->shape[0] : 1;
+    bp_status status = p->whole.data || s->is_empty ? BP_OK : npy_allocate(&p->whole);
+    status = status == BP_OK ? bp_dist_complete(&dist) : status;
+    status = status == BP_OK
+                 ? bp_dist_view_replicated(&p->view, p->whole.data, header->dtype, header->ndim, header->count, &dist)
+                 : status;
+    *p->tensor = status == BP_OK ? p->view.tensor : *p->tensor;
+    return status;
+}
+
+bp_status spread_tensor(const spread *s, spread_part *p, DLTensor *tensor) {
+    p->tensor = tensor;
+    return tensor->dtype.bits == 0        ? BP_OK /* a result that no file asks for */
+           : spread_is_replicated(tensor) ? spread_value(s, p)
+                                          : spread_matrix(s, p);
+}
+
+void spread_free(const spread *s, const cli_job *job) {
+    for (int i = 0; s->parts && i < job->input_count + job->result_count; i++) {
+        free(s->parts[i].memory);
+        npy_free(&s->parts[i].whole);
+    }
+    free(s->parts);
+}
