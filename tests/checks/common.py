@@ -74,10 +74,13 @@ def run(*command, **options):
     return done.stdout
 
 
-def run_program(program, **options):
+def run_program(program, may_leak=False, **options):
     """As run(), for a program that the check has compiled and that loads objects of the build. It is not instrumented, so a sanitizer's
-    run-time library is loaded before them."""
-    return run(program, env={**os.environ, "LD_PRELOAD": os.environ.get("TESTED_PRELOAD", "")}, **options)
+    run-time library is loaded before them. `may_leak`: it loads a library that never frees some of its memory, such as an MPI."""
+    environment = {**os.environ, "LD_PRELOAD": os.environ.get("TESTED_PRELOAD", "")}
+    if may_leak:
+        environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+    return run(program, env=environment, **options)
 
 
 FUNCTION = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
