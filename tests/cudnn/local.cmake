@@ -1,0 +1,30 @@
+# The double of cuDNN, and one that lacks functions, each in a folder of its own. They use the double of CUDA's driver.
+file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/doubles/*.c)
+list(FILTER sources EXCLUDE REGEX "/short\\.c$")
+add_vendor_double(cudnn good good libcudnn.so.9 ${CMAKE_CURRENT_LIST_DIR}/../cuda/libraries/driver.c ${sources})
+add_vendor_double(cudnn short short libcudnn.so.9 ${CMAKE_CURRENT_LIST_DIR}/doubles/short.c)
+
+share_support(cudnn support_cuda)
+programs_of(cudnn targets)
+foreach(target ${targets})
+    add_dependencies(${target} cuda_double_good)
+endforeach()
+
+# The headers of cuDNN and of CUDA's toolkit or of their wheels, for the comparison with our prototypes.
+file(GLOB cudnn_wheels ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/include)
+find_path(CUDNN_HEADERS cudnn.h PATHS /usr/local/cuda/include ${cudnn_wheels})
+if(CUDNN_HEADERS AND TARGET test_cudnn_prototypes)
+    target_include_directories(test_cudnn_prototypes SYSTEM PRIVATE ${CUDNN_HEADERS})
+    if(CUDA_HEADERS)
+        target_include_directories(test_cudnn_prototypes SYSTEM PRIVATE ${CUDA_HEADERS})
+    endif()
+endif()
+
+# Each rule of the library that a test relies on: the test fails if the double breaks the rule.
+foreach(each convolutions:padding convolutions:steps convolutions:dilation convolutions:groups convolutions:layout
+        convolutions:beta settings:notes plans:order plans:stream plans:workspace)
+    string(REPLACE ":" ";" each ${each})
+    list(GET each 0 program)
+    list(GET each 1 fault)
+    add_project_test(cudnn_fault_${fault} sh -c "! CUDNN_FAULT=${fault} ${emulated} $<TARGET_FILE:test_cudnn_${program}>")
+endforeach()
