@@ -22,7 +22,7 @@ endif()
 
 # Each rule of the library that a test relies on: the test fails if the double breaks the rule.
 foreach(each convolutions:padding convolutions:steps convolutions:dilation convolutions:groups convolutions:layout
-        convolutions:beta settings:notes plans:order plans:stream plans:workspace)
+        convolutions:beta gradients:bias gradients:relu settings:notes plans:order plans:stream plans:workspace)
     string(REPLACE ":" ";" each ${each})
     list(GET each 0 program)
     list(GET each 1 fault)

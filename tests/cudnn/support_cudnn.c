@@ -39,6 +39,8 @@ static int planted_fault(void) {
         [CUDNN_FAULT_LAYOUT] = "layout",
         [CUDNN_FAULT_NOTES] = "notes",
         [CUDNN_FAULT_BETA] = "beta",
+        [CUDNN_FAULT_BIAS] = "bias",
+        [CUDNN_FAULT_RELU] = "relu",
     };
     return number_of_fault("CUDNN_FAULT", names, CUDNN_FAULT_MOST);
 }
@@ -49,6 +51,7 @@ int begin_cudnn(void **state) {
     d->refuse_calls = 0;
     d->refuse_lists = 0;
     d->refuse_create = 0;
+    d->plain_only = false;
     d->violations = 0;
     d->fault = planted_fault();
     const int begun = begin_cuda(state);

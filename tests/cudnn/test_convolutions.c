@@ -143,16 +143,6 @@ static void addresses(void **state) {
     }
 }
 
-static void what_is_refused(void **state) {
-    (void)state;
-    conv_trial t;
-    conv_case c = small_case(BP_F32);
-    c.has_bias = true;
-    make_conv(&t, &c);
-    assert_fails(run_conv(&t, EXACT), BP_E_NO_CANDIDATE, "it offers no bias");
-    free_conv(&t);
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(values_in_all_types, begin_cudnn, end_cudnn),
@@ -161,7 +151,6 @@ int main(void) {
         cmocka_unit_test_setup_teardown(layouts, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(layouts_that_are_not_copied, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(addresses, begin_cudnn, end_cudnn),
-        cmocka_unit_test_setup_teardown(what_is_refused, begin_cudnn, end_cudnn),
     };
     return cmocka_run_group_tests_name("convolutions", tests, start_cudnn, stop_cudnn);
 }

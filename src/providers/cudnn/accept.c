@@ -92,14 +92,24 @@ void bp__cudnn_accept(void *opaque, const bp_problem *problem, bp_offers *offers
 
 /* ---- Plans ---- */
 
-bp_status bp__cudnn_plan(void *opaque, const bp_problem *problem, const bp_verdict *verdict, const void *found,
-                         bp_prepared **prepared) {
-    bp__cudnn_instance *instance = opaque;
-    const bp__cudnn_offer *offer = found;
+static bp_status make(bp__cudnn_instance *instance, const bp_problem *problem, const bp__cudnn_offer *offer,
+                      bp_prepared **prepared) {
     bp__cudnn_sequence sequence;
-    (void)verdict;
     bp__cudnn_conv_sequence(offer, instance->vendor.host->device(problem->place), &sequence);
     return bp__cudnn_make(instance, problem->place, &sequence, &offer->conv, sizeof offer->conv, prepared);
+}
+
+/* If no engine adds a bias in the graph, the convolution adds to it. */
+bp_status bp__cudnn_plan(void *opaque, const bp_problem *problem, const bp_verdict *verdict, const void *found,
+                         bp_prepared **prepared) {
+    bp__cudnn_offer offer = *(const bp__cudnn_offer *)found;
+    (void)verdict;
+    const bp_status status = make(opaque, problem, &offer, prepared);
+    if (status != BP_E_UNSUPPORTED || offer.conv.bias != BP__CUDNN_IN_GRAPH || offer.conv.relu || offer.rank >= 0) {
+        return status;
+    }
+    offer.conv.bias = BP__CUDNN_BEFORE;
+    return make(opaque, problem, &offer, prepared);
 }
 
 /* ---- The library's own list ---- */

@@ -43,15 +43,53 @@ static bool set_type(const bp_problem *problem, bp__cudnn_conv *conv, bp_verdict
 
 /* Sets the operation, and the numbers of the operands. */
 static bool set_operation(const bp_problem *problem, bp__cudnn_conv *conv, bp_verdict *verdict) {
-    static const int8_t forward[] = {0, 1, 3};
-    if (problem->op != BP_OP_CONV) {
-        return bp__cu_vendor_refuse(verdict, BP_REASON_OP, "it offers only convolutions");
+    static const struct {
+        uint32_t op, operation;
+        int8_t sides[BP__CUDNN_SIDES], bias;
+    } operations[] = {
+        {BP_OP_CONV, BP__CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, {0, 1, 3}, 2},
+        {BP_OP_CONV_INPUT, BP__CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, {3, 1, 0}, 2},
+        {BP_OP_CONV_WEIGHT, BP__CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, {0, 2, 1}, 3}};
+    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++) {
+        if (operations[i].op == problem->op) {
+            conv->operation = operations[i].operation;
+            conv->bias_operand = operations[i].bias;
+            for (int side = 0; side < BP__CUDNN_SIDES; side++) {
+                conv->side[side].operand = operations[i].sides[side];
+            }
+            return true;
+        }
     }
-    conv->operation = BP__CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR;
-    for (int side = 0; side < BP__CUDNN_SIDES; side++) {
-        conv->side[side].operand = forward[side];
+    return bp__cu_vendor_refuse(verdict, BP_REASON_OP, "it offers only convolutions");
+}
+
+/* Sets what is done with the bias, and the function. */
+static bool set_bias(const bp_problem *problem, bp__cudnn_conv *conv, bp_verdict *verdict) {
+    const bp_conv_problem *p = &problem->of.conv;
+    conv->has_bias = p->has_bias != 0;
+    conv->bias_stride = p->bias;
+    conv->relu = p->relu || p->activation == BP_UNARY_RELU;
+    if (p->activation && !conv->relu) {
+        return bp__cu_vendor_refuse(verdict, BP_REASON_OTHER, "its function of the result is relu");
     }
+    if (conv->relu && problem->op != BP_OP_CONV) {
+        return bp__cu_vendor_refuse(verdict, BP_REASON_OTHER, "it applies no function to a transposed convolution");
+    }
+    conv->bias = problem->op == BP_OP_CONV && (p->has_bias || conv->relu) ? BP__CUDNN_IN_GRAPH
+                 : !p->has_bias                                           ? BP__CUDNN_NO_BIAS
+                 : problem->op == BP_OP_CONV_INPUT                        ? BP__CUDNN_BEFORE
+                                                                          : BP__CUDNN_GRADIENT;
     return true;
+}
+
+/* The gradient by the weight of a transposed convolution has X and Y in the other order. */
+static void set_gradient(const bp_problem *problem, bp__cudnn_conv *conv) {
+    const bool exchanged = problem->op == BP_OP_CONV_WEIGHT && problem->of.conv.transposed;
+    conv->summed = exchanged ? BP__CUDNN_X : BP__CUDNN_Y;
+    if (exchanged) {
+        conv->side[BP__CUDNN_X].operand = 1;
+        conv->side[BP__CUDNN_Y].operand = 0;
+    }
 }
 
 /* ---- Sizes ---- */
@@ -120,8 +158,7 @@ static bool measure(const bp__cudnn_instance *instance, bp__cudnn_conv *conv, bp
 
 /* ---- Layouts ---- */
 
-/* Sets the strides of a compact tensor. */
-static void lay_out(const bp__cudnn_tensor *tensor, bool channels_last, int64_t *stride) {
+void bp__cudnn_lay_out(const bp__cudnn_tensor *tensor, bool channels_last, int64_t *stride) {
     int64_t step = 1;
     if (channels_last) {
         stride[1] = 1;
@@ -149,7 +186,7 @@ static uint64_t use_layout(bp__cudnn_conv *conv, bool channels_last) {
     conv->channels_last = channels_last;
     for (int i = 0; i < BP__CUDNN_SIDES; i++) {
         bp__cudnn_side *side = &conv->side[i];
-        lay_out(&side->tensor, channels_last, side->tensor.stride);
+        bp__cudnn_lay_out(&side->tensor, channels_last, side->tensor.stride);
         side->buffered = !has_layout(side, side->tensor.stride);
         copied += side->buffered ? side->bytes : 0;
     }
@@ -167,12 +204,11 @@ bool bp__cudnn_conv_of(const bp__cudnn_instance *instance, const bp_problem *pro
                        bp_verdict *verdict) {
     const bp_conv_problem *p = &problem->of.conv;
     memset(conv, 0, sizeof *conv);
-    if (!set_operation(problem, conv, verdict) || !set_type(problem, conv, verdict)) {
+    if (!set_operation(problem, conv, verdict) || !set_type(problem, conv, verdict) ||
+        !set_bias(problem, conv, verdict)) {
         return false;
     }
-    if (p->has_bias || p->relu || p->activation) {
-        return bp__cu_vendor_refuse(verdict, BP_REASON_OTHER, "it offers no bias and no function of the result");
-    }
+    set_gradient(problem, conv);
     const int first = first_position(p);
     set_sides(p, first, conv);
     if (!set_window(p, first, conv, verdict) || !measure(instance, conv, verdict)) {

@@ -127,7 +127,7 @@ bool bp__cudnn_must_repeat(const bp_policy *policy); /* bits must be the same in
 
 /* ---- Plans (plan.c) ---- */
 
-enum { BP__CUDNN_CALLS = 2, BP__CUDNN_STEPS = 8, BP__CUDNN_TENSORS = 6 };
+enum { BP__CUDNN_CALLS = 2, BP__CUDNN_STEPS = 14, BP__CUDNN_TENSORS = 6 };
 
 /* The memory of a tensor: an operand, or a part of the workspace. */
 enum { BP__CUDNN_WORKSPACE = -1 };
@@ -142,10 +142,14 @@ typedef struct bp__cudnn_binding {
     bp__cudnn_place place;
 } bp__cudnn_binding;
 
-/* A copy, or a call of the library. */
+typedef enum bp__cudnn_work { BP__CUDNN_CALL, BP__CUDNN_COPY, BP__CUDNN_FILL } bp__cudnn_work;
+
+/* A call of the library, a copy, or bytes of one value. */
 typedef struct bp__cudnn_step {
-    bool is_call;
+    bp__cudnn_work work;
     int32_t call; /* its number */
+    uint8_t value;
+    uint64_t bytes; /* that are filled */
     bp__cudnn_place to, from;
     bp_transfer copy; /* without its two operands */
 } bp__cudnn_step;
@@ -160,16 +164,17 @@ typedef struct bp__cudnn_sequence {
     int binding_count[BP__CUDNN_CALLS];
     bp__cudnn_binding bindings[BP__CUDNN_CALLS][BP__CUDNN_TENSORS];
     bp__cudnn_step steps[BP__CUDNN_STEPS];
-    uint64_t buffers; /* bytes of the workspace, before the library's part */
-    int64_t item;     /* bytes of an element: the least alignment */
-    bp__cudnn_filter filter;
+    uint64_t buffers;        /* bytes of the workspace, before the library's part */
+    int64_t item;            /* bytes of an element: the least alignment */
+    bp__cudnn_filter filter; /* its rank is the first call's */
 } bp__cudnn_sequence;
 
 /* Adds bytes to the workspace; returns where they begin. */
 uint64_t bp__cudnn_reserve(bp__cudnn_sequence *sequence, uint64_t bytes);
 void bp__cudnn_bind(bp__cudnn_sequence *sequence, int call, int64_t uid, bp__cudnn_place place);
 void bp__cudnn_add_call(bp__cudnn_sequence *sequence, int call);
-/* Adds a copy between two layouts; strides are in elements of `item` bytes. */
+void bp__cudnn_add_fill(bp__cudnn_sequence *sequence, bp__cudnn_place to, uint8_t value, uint64_t bytes);
+/* Adds a copy between two layouts; strides are in elements of `item` bytes, and 0 where an element is repeated. */
 void bp__cudnn_add_copy(bp__cudnn_sequence *sequence, bp__cudnn_place to, const int64_t *to_stride,
                         bp__cudnn_place from, const int64_t *from_stride, int ndim, const int64_t *size);
 
@@ -206,6 +211,14 @@ bp_status bp__cudnn_enqueue(const bp_prepared *self, const bp_operand *operands,
 
 enum { BP__CUDNN_X, BP__CUDNN_W, BP__CUDNN_Y, BP__CUDNN_SIDES };
 
+/* How a bias is added to each channel of the result, or its gradient is made. */
+typedef enum bp__cudnn_bias {
+    BP__CUDNN_NO_BIAS,
+    BP__CUDNN_IN_GRAPH, /* an operation behind the convolution adds it, and another one applies relu */
+    BP__CUDNN_BEFORE,   /* the result is filled with it, and the convolution adds to the result */
+    BP__CUDNN_GRADIENT  /* a second graph sums the gradient of the result */
+} bp__cudnn_bias;
+
 /* One of the three tensors of a convolution. */
 typedef struct bp__cudnn_side {
     bp__cudnn_tensor tensor; /* compact, as cuDNN gets it */
@@ -224,6 +237,11 @@ typedef struct bp__cudnn_conv {
     int64_t before[BP_MAX_CONV_NDIM], after[BP_MAX_CONV_NDIM]; /* padding */
     int64_t stride[BP_MAX_CONV_NDIM], dilation[BP_MAX_CONV_NDIM];
     bp__cudnn_side side[BP__CUDNN_SIDES];
+    bp__cudnn_bias bias;
+    bool has_bias; /* false: with IN_GRAPH, zeros are added, because relu needs a bias in the graph */
+    bool relu;
+    int8_t bias_operand, summed; /* summed: the side whose elements are the gradient's */
+    int64_t bias_stride;
     bool channels_last;
 } bp__cudnn_conv;
 
@@ -236,6 +254,8 @@ typedef struct bp__cudnn_offer {
 /* Fills *conv. Returns false with a refusal in *verdict. */
 bool bp__cudnn_conv_of(const bp__cudnn_instance *instance, const bp_problem *problem, bp__cudnn_conv *conv,
                        bp_verdict *verdict);
+/* Sets the strides of a compact tensor. */
+void bp__cudnn_lay_out(const bp__cudnn_tensor *tensor, bool channels_last, int64_t *stride);
 /* Returns the number of the side that is written. */
 int bp__cudnn_result_of(const bp__cudnn_conv *conv);
 /* Describes the graph, as bp__cudnn_describe; `what` is a bp__cudnn_conv. */

@@ -21,13 +21,18 @@ void bp__cudnn_bind(bp__cudnn_sequence *sequence, int call, int64_t uid, bp__cud
 }
 
 void bp__cudnn_add_call(bp__cudnn_sequence *sequence, int call) {
-    sequence->steps[sequence->step_count++] = (bp__cudnn_step){.is_call = true, .call = call};
+    sequence->steps[sequence->step_count++] = (bp__cudnn_step){.work = BP__CUDNN_CALL, .call = call};
+}
+
+void bp__cudnn_add_fill(bp__cudnn_sequence *sequence, bp__cudnn_place to, uint8_t value, uint64_t bytes) {
+    sequence->steps[sequence->step_count++] =
+        (bp__cudnn_step){.work = BP__CUDNN_FILL, .to = to, .value = value, .bytes = bytes};
 }
 
 void bp__cudnn_add_copy(bp__cudnn_sequence *sequence, bp__cudnn_place to, const int64_t *to_stride,
                         bp__cudnn_place from, const int64_t *from_stride, int ndim, const int64_t *size) {
     bp__cudnn_step *step = &sequence->steps[sequence->step_count++];
-    *step = (bp__cudnn_step){.to = to, .from = from};
+    *step = (bp__cudnn_step){.work = BP__CUDNN_COPY, .to = to, .from = from};
     step->copy = (bp_transfer){.kind = BP_TRANSFER_DEVICE, .run = (uint64_t)sequence->item, .ndim = ndim};
     for (int i = 0; i < ndim; i++) {
         step->copy.shape[i] = size[i];
@@ -53,6 +58,7 @@ static bp_status make_call(bp__cudnn_prepared *plan, bp__cudnn_calls *calls, int
     bp__cudnn_graph *graph = &calls->graph[call];
     bp__cudnn_filter filter = plan->sequence.filter;
     filter.workspace = most_workspace < filter.workspace ? most_workspace : filter.workspace;
+    filter.rank = call == 0 ? filter.rank : -1;
     bp__cudnn_graph_begin(graph, &plan->instance->api, plan->on->handle, NULL);
     plan->sequence.describe(plan->what, call, graph, alignment);
     bp__cudnn_graph_complete(graph);

@@ -60,6 +60,12 @@ static bp_status run_call(const bp__cudnn_prepared *plan, const run_of *run, con
 
 /* ---- Copies ---- */
 
+static bp_status run_fill(const bp__cudnn_prepared *plan, const run_of *run, const bp__cudnn_step *step,
+                          CUstream stream) {
+    const CUresult code = bp__cu.MemsetD8Async(address_of(run, &step->to), step->value, (size_t)step->bytes, stream);
+    return code == BP__CU_SUCCESS ? BP_OK : bp__cu_fail(plan->instance->vendor.host, code, "cuMemsetD8Async");
+}
+
 static bp_status run_copy(const run_of *run, const bp__cudnn_step *step, const bp__cu_queue *queue) {
     bp_transfer copy = step->copy;
     void *event;
@@ -107,18 +113,25 @@ static void note_capture(bp__cudnn_prepared *plan, const bp__cu_queue *queue) {
     }
 }
 
-static bp_status run_steps(bp__cudnn_prepared *plan, const run_of *run, const bp__cudnn_calls *calls,
+static bp_status run_step(const bp__cudnn_prepared *plan, const run_of *run, const bp__cudnn_calls *calls,
+                          const bp__cudnn_step *step, const bp__cu_queue *queue) {
+    if (step->work == BP__CUDNN_COPY) {
+        return run_copy(run, step, queue);
+    }
+    if (step->work == BP__CUDNN_FILL) {
+        return run_fill(plan, run, step, queue->native);
+    }
+    pthread_mutex_lock(&plan->on->mutex);
+    const bp_status status = run_call(plan, run, calls, step->call, queue->native);
+    pthread_mutex_unlock(&plan->on->mutex);
+    return status;
+}
+
+static bp_status run_steps(const bp__cudnn_prepared *plan, const run_of *run, const bp__cudnn_calls *calls,
                            const bp__cu_queue *queue) {
     bp_status status = BP_OK;
     for (int i = 0; i < plan->sequence.step_count && status == BP_OK; i++) {
-        const bp__cudnn_step *step = &plan->sequence.steps[i];
-        if (!step->is_call) {
-            status = run_copy(run, step, queue);
-            continue;
-        }
-        pthread_mutex_lock(&plan->on->mutex);
-        status = run_call(plan, run, calls, step->call, queue->native);
-        pthread_mutex_unlock(&plan->on->mutex);
+        status = run_step(plan, run, calls, &plan->sequence.steps[i], queue);
     }
     return status;
 }

@@ -24,7 +24,9 @@ typedef enum cudnn_fault {
     CUDNN_FAULT_GROUPS,    /* all groups read the first group's channels */
     CUDNN_FAULT_LAYOUT,    /* tensors are compact with channels first, whatever their strides are */
     CUDNN_FAULT_NOTES,     /* engines have no notes */
-    CUDNN_FAULT_BETA,      /* the result is added to what is there */
+    CUDNN_FAULT_BETA,      /* the result is added to what is there, or not, against what the graph says */
+    CUDNN_FAULT_BIAS,      /* sums are their first operand */
+    CUDNN_FAULT_RELU,      /* relu changes nothing */
     CUDNN_FAULT_MOST
 } cudnn_fault;
 
@@ -47,6 +49,7 @@ typedef struct cudnn_controls {
     atomic_int refuse_calls; /* of cudnnBackendExecute */
     atomic_int refuse_lists; /* of finalizing a heuristic */
     atomic_int refuse_create;
+    atomic_bool plain_only; /* lists are empty for graphs of more than one operation */
 
     /* What has happened. */
     atomic_int violations;

@@ -32,12 +32,18 @@ static void fill(descriptor *config, int i, const descriptor *graph) {
 /* A convolution may be followed by a bias, and then by relu, as in the library. */
 static bool is_known(const executable *e) {
     const operation *o = e->operations;
-    const bool one = o[0].type != BP__CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR;
-    return one &&
-           (e->operation_count == 1 ||
-            (o[0].type == BP__CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR &&
-             o[1].mode == BP__CUDNN_POINTWISE_ADD &&
-             (e->operation_count == 2 || (e->operation_count == 3 && o[2].mode == BP__CUDNN_POINTWISE_RELU_FWD))));
+    const bool biased = o[0].type == BP__CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR &&
+                        o[1].mode == BP__CUDNN_POINTWISE_ADD && !cudnn_double.plain_only;
+    switch (e->operation_count) {
+    case 1:
+        return o[0].type != BP__CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR;
+    case 2:
+        return biased;
+    case 3:
+        return biased && o[2].mode == BP__CUDNN_POINTWISE_RELU_FWD;
+    default:
+        return false;
+    }
 }
 
 int64_t double_list(const descriptor *heuristic, int64_t most, void *const *configs) {

@@ -271,7 +271,7 @@ static void convolve(const values *v, const operation *o) {
     add_all(&c);
     for (int64_t i = 0; i < count; i++) {
         const long double error = c.engine == CUDNN_ENGINE_WINOGRAD ? 1 + power_of_two(-12) : 1;
-        const double beta = double_has(CUDNN_FAULT_BETA) ? 1 : o->beta;
+        const double beta = double_has(CUDNN_FAULT_BETA) ? 1 - o->beta : o->beta;
         const long double old = beta != 0 ? beta * v->of[o->out][i] : 0;
         v->of[o->out][i] = round_to_type(result->type, o->alpha * c.result[i] * error + old);
     }
@@ -296,9 +296,10 @@ static void apply(const values *v, const operation *o) {
     for (int64_t i = 0; i < count_of(y); i++) {
         long double value = v->of[o->in[0]][i];
         if (o->mode == BP__CUDNN_POINTWISE_ADD) {
-            value += v->of[o->in[1]][broadcast(y, &v->what->tensors[o->in[1]], i)];
+            const long double b = v->of[o->in[1]][broadcast(y, &v->what->tensors[o->in[1]], i)];
+            value += double_has(CUDNN_FAULT_BIAS) ? 0 : b;
         } else if (o->mode == BP__CUDNN_POINTWISE_RELU_FWD) {
-            value = value < 0 ? 0 : value;
+            value = value < 0 && !double_has(CUDNN_FAULT_RELU) ? 0 : value;
         }
         v->of[o->out][i] = round_to_type(y->type, value);
     }
