@@ -250,13 +250,8 @@ static bool is_switch(const char *setting) {
 /* Returns whether a setting of CUDA is passed to providers, but none uses it: on CUDA, attention has no kernel "math",
  * and recurrent layers have no provider. */
 static bool is_unused(const bp_setting_info *entry) {
-    static const int unused[] = {BP_SET_cuda_fp16_bf16_reduction_math_sdp, BP_SET_cudnn_rnn_fp32_precision,
-                                 BP_SET_cudnn_benchmark, BP_SET_cudnn_benchmark_limit, BP_SET_cudnn_depthwise_kernel};
-    bool found = false;
-    for (int i = 0; i < BP__COUNT(unused); i++) {
-        found = found || (int)entry->number == unused[i];
-    }
-    return found;
+    return entry->number == BP_SET_cuda_fp16_bf16_reduction_math_sdp ||
+           entry->number == BP_SET_cudnn_rnn_fp32_precision;
 }
 
 /* Returns whether operations read this setting, or it is one that no flag tells about. */

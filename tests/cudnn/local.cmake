@@ -9,6 +9,10 @@ programs_of(cudnn targets)
 foreach(target ${targets})
     add_dependencies(${target} cuda_double_good)
 endforeach()
+# One test compares the ranks of other providers.
+if(TARGET test_cudnn_settings)
+    add_dependencies(test_cudnn_settings cublas_double_lt nvrtc_double_good)
+endif()
 
 # The headers of cuDNN and of CUDA's toolkit or of their wheels, for the comparison with our prototypes.
 file(GLOB cudnn_wheels ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/include)
@@ -18,6 +22,19 @@ if(CUDNN_HEADERS AND TARGET test_cudnn_prototypes)
     if(CUDA_HEADERS)
         target_include_directories(test_cudnn_prototypes SYSTEM PRIVATE ${CUDA_HEADERS})
     endif()
+endif()
+
+# `make test-all` lets NVIDIA's library make plans without a GPU, where it is installed. The test reaches internal functions of
+# the provider. Newer versions of the library need a libcuda.so.1, for which the toolkit's stub will do.
+file(GLOB cudnn_wheels ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/lib)
+find_file(CUDNN_REAL NAMES libcudnn.so.9 PATHS /usr/local/cuda/lib64 ${cudnn_wheels} PATH_SUFFIXES lib64 lib)
+find_file(CUDA_STUB NAMES libcuda.so PATHS /usr/local/cuda/lib64/stubs NO_DEFAULT_PATH)
+link_providers(cudnn cuda)
+if(TARGET test_cudnn_real)
+    target_compile_definitions(test_cudnn_real PRIVATE CUDNN_REAL="$<$<BOOL:${CUDNN_REAL}>:${CUDNN_REAL}>"
+        CUDA_STUB="$<$<BOOL:${CUDA_STUB}>:${CUDA_STUB}>")
+    set_tests_properties(cudnn_real PROPERTIES TIMEOUT 7200)
+    leave_to_all(cudnn_real test_cudnn_real)
 endif()
 
 # Each rule of the library that a test relies on: the test fails if the double breaks the rule.

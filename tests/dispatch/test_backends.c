@@ -191,8 +191,7 @@ static void settings_report_whether_they_have_an_effect(void **state) {
             cuda++;
             const int run = strstr(row->affects, "product") || strstr(row->affects, "linear algebra");
             const int product = strncmp(row->name, "cuda.", 5) == 0 && run;
-            const int conv = strncmp(row->name, "cudnn.", 6) == 0 && !strstr(row->affects, "recurrent") &&
-                             !strstr(row->name, "benchmark") && !strstr(row->name, "depthwise");
+            const int conv = strncmp(row->name, "cudnn.", 6) == 0 && !strstr(row->affects, "recurrent");
             const int read = (device && product) || (cudnn && conv);
             assert_int_equal(bp_setting_has_effect(row->name, &why), read);
             assert_true((why[0] != 0) != (read != 0));

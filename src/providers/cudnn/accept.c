@@ -4,8 +4,10 @@
 #include <stdio.h>
 
 enum { LANES = 128, MOST_RANKS = 16 };
-#define CALL_NS 5000.0 /* of starting a call or a copy on the device: more than a product of cuBLAS takes */
+#define CALL_NS 5000.0 /* of starting a call on the device: more than a product of cuBLAS takes */
+#define COPY_NS 500.0  /* of a copy, less than it takes: cuDNN's settings are about convolutions of any layout */
 #define USUAL_BANDWIDTH 500.0
+#define NOT_PREFERRED_NS 1e9 /* more than any other difference */
 
 /* ---- The estimate ---- */
 
@@ -22,17 +24,31 @@ static double cost(const bp_device_info *device, const bp_problem *problem, cons
     const double units = device->units ? device->units : 1, clock = device->clock_mhz ? device->clock_mhz : 1000;
     const double bandwidth = device->bandwidth_gb_s ? device->bandwidth_gb_s : USUAL_BANDWIDTH;
     double products = (double)p->batch * (double)p->groups * (double)p->in_channels * (double)p->out_channels;
-    double bytes = 0, starts = 1;
+    double bytes = 0, copies = 0;
     for (int d = 0; d < BP_MAX_CONV_NDIM; d++) {
         products *= (double)p->out[d] * (double)p->kernel[d];
     }
     for (int i = 0; i < BP__CUDNN_SIDES; i++) {
         bytes += (double)conv->side[i].bytes * (conv->side[i].buffered ? 3 : 1);
-        starts += conv->side[i].buffered;
+        copies += conv->side[i].buffered;
     }
     const double compute = products / (units * clock * 1e-3 * LANES * rate_of(problem));
     const double memory = bytes / bandwidth;
-    return starts * CALL_NS + (compute > memory ? compute : memory);
+    return CALL_NS + copies * COPY_NS + (compute > memory ? compute : memory);
+}
+
+/* Returns whether the other kernels of depthwise convolutions are preferred, so that cuDNN runs what they cannot. */
+static bool is_other_preferred(const bp_problem *problem) {
+    const bp_conv_problem *p = &problem->of.conv;
+    return p->groups > 1 && p->in_channels == 1 && (problem->policy.convolutions & BP_CUDNN_DEPTHWISE_NATIVE);
+}
+
+/* Returns how many engines are measured. A measurement may choose another engine in the next process, which has other
+ * bits. */
+static int64_t measured_of(const bp_policy *policy) {
+    return !(policy->convolutions & BP_CUDNN_BENCHMARK) || policy->deterministic > 0 ? 0
+           : policy->benchmark_limit > 0                                             ? policy->benchmark_limit
+                                                                                     : INT64_MAX;
 }
 
 /* ---- The offers ---- */
@@ -54,17 +70,25 @@ static uint32_t properties_of(const bp_problem *problem, bool direct) {
     return properties | (repeats && problem->of.conv.batch == 1 ? BP_PROPERTY_THREAD_INVARIANT : 0);
 }
 
-static void tell(const bp_problem *problem, const bp__cudnn_conv *conv, bp_verdict *verdict) {
+static void tell(const bp_problem *problem, const bp__cudnn_offer *offer, bp_verdict *verdict) {
+    char measured[48] = "";
     int copies = 0;
     for (int i = 0; i < BP__CUDNN_SIDES; i++) {
-        copies += conv->side[i].buffered;
+        copies += offer->conv.side[i].buffered;
     }
-    snprintf(verdict->text, sizeof verdict->text, "%s%s%s%s", conv->channels_last ? "channels last" : "channels first",
+    if (offer->measured == INT64_MAX) {
+        snprintf(measured, sizeof measured, ", measures all engines");
+    } else if (offer->measured > 0) {
+        snprintf(measured, sizeof measured, ", measures up to %lld engines", (long long)offer->measured);
+    }
+    snprintf(verdict->text, sizeof verdict->text, "%s%s%s%s%s%s",
+             offer->conv.channels_last ? "channels last" : "channels first",
              copies > 0 ? ", copies operands to this layout" : "",
              problem->dtype != BP_F32        ? ""
              : problem->policy.precision > 0 ? ", TF32 allowed"
                                              : ", no tensor cores",
-             bp__cudnn_must_repeat(&problem->policy) ? ", deterministic engines only" : "");
+             bp__cudnn_must_repeat(&problem->policy) ? ", deterministic engines only" : "", measured,
+             is_other_preferred(problem) ? "; ranked behind other kernels by cudnn.depthwise_kernel" : "");
 }
 
 /* "engines" is what the library prefers; "direct" leaves out engines that transform their inputs, which have larger
@@ -80,12 +104,14 @@ void bp__cudnn_accept(void *opaque, const bp_problem *problem, bp_offers *offers
         offers->add(offers, &verdict, NULL, 0);
         return;
     }
-    tell(problem, &offer.conv, &verdict);
+    offer.measured = measured_of(&problem->policy);
+    tell(problem, &offer, &verdict);
     for (int direct = 0; direct < 2; direct++) {
         offer.refused = bp__cudnn_refused_notes(problem, direct);
         verdict.algorithm = names[direct];
         verdict.properties = properties_of(problem, direct);
-        verdict.cost_ns = cost(device, problem, &offer.conv) + direct;
+        verdict.cost_ns =
+            cost(device, problem, &offer.conv) + direct + (is_other_preferred(problem) ? NOT_PREFERRED_NS : 0);
         offers->add(offers, &verdict, &offer, sizeof offer);
     }
 }

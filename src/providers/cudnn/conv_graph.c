@@ -201,7 +201,7 @@ static void place_bias(bp__cudnn_sequence *sequence, const bp__cudnn_conv *conv)
         bp__cudnn_add_copy(sequence, place, &one, (bp__cudnn_place){.operand = conv->bias_operand}, &conv->bias_stride,
                            1, &channels);
     }
-    bp__cudnn_bind(sequence, 0, BIAS_UID, place);
+    bp__cudnn_bind(sequence, 0, BIAS_UID, place, bytes);
 }
 
 /* Fills the result with the bias. */
@@ -238,13 +238,16 @@ static bp__cudnn_place place_ones(bp__cudnn_sequence *sequence, const bp__cudnn_
 /* Adds the call that makes the gradient by the bias. */
 static void add_sum(bp__cudnn_sequence *sequence, const bp__cudnn_conv *conv, const bp__cudnn_place *places) {
     const bp__cudnn_conv sum = sum_of(conv);
-    const int64_t channels = conv->side[conv->summed].tensor.size[1], one = 1;
+    const bp__cudnn_side *summed = &conv->side[conv->summed];
+    const int64_t channels = summed->tensor.size[1], one = 1;
+    const uint64_t bytes = (uint64_t)(channels * conv->item);
     const bool buffered = conv->bias_stride != 1 && channels > 1;
     const bp__cudnn_place operand = {.operand = conv->bias_operand};
-    const bp__cudnn_place bias = buffered ? reserve(sequence, (uint64_t)(channels * conv->item)) : operand;
-    bp__cudnn_bind(sequence, 1, ONES_UID, place_ones(sequence, conv, &sum.side[BP__CUDNN_X].tensor));
-    bp__cudnn_bind(sequence, 1, BIAS_UID, bias);
-    bp__cudnn_bind(sequence, 1, FIRST_UID + conv->summed, places[conv->summed]);
+    const bp__cudnn_place bias = buffered ? reserve(sequence, bytes) : operand;
+    bp__cudnn_bind(sequence, 1, ONES_UID, place_ones(sequence, conv, &sum.side[BP__CUDNN_X].tensor),
+                   summed->bytes / (uint64_t)channels);
+    bp__cudnn_bind(sequence, 1, BIAS_UID, bias, bytes);
+    bp__cudnn_bind(sequence, 1, FIRST_UID + conv->summed, places[conv->summed], summed->bytes);
     sequence->call_count = 2;
     bp__cudnn_add_call(sequence, 1);
     if (buffered) {
@@ -259,13 +262,14 @@ void bp__cudnn_conv_sequence(const bp__cudnn_offer *offer, const bp_device_info 
     *sequence = (bp__cudnn_sequence){.describe = bp__cudnn_conv_describe, .call_count = 1, .item = conv->item};
     sequence->filter =
         (bp__cudnn_filter){.refused = offer->refused, .workspace = (int64_t)(device->memory / 2), .rank = offer->rank};
+    sequence->measured = offer->rank < 0 ? offer->measured : 0;
     for (int i = 0; i < BP__CUDNN_SIDES; i++) {
         const bp__cudnn_side *side = &conv->side[i];
         places[i] = side->buffered ? reserve(sequence, side->bytes) : (bp__cudnn_place){.operand = side->operand};
         if (side->buffered && i != result) {
             add_copy(sequence, side, places[i], true);
         }
-        bp__cudnn_bind(sequence, 0, FIRST_UID + i, places[i]);
+        bp__cudnn_bind(sequence, 0, FIRST_UID + i, places[i], side->bytes);
     }
     if (conv->bias == BP__CUDNN_IN_GRAPH) {
         place_bias(sequence, conv);

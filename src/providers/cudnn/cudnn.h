@@ -140,6 +140,7 @@ typedef struct bp__cudnn_place {
 typedef struct bp__cudnn_binding {
     int64_t uid;
     bp__cudnn_place place;
+    uint64_t bytes;
 } bp__cudnn_binding;
 
 typedef enum bp__cudnn_work { BP__CUDNN_CALL, BP__CUDNN_COPY, BP__CUDNN_FILL } bp__cudnn_work;
@@ -167,11 +168,12 @@ typedef struct bp__cudnn_sequence {
     uint64_t buffers;        /* bytes of the workspace, before the library's part */
     int64_t item;            /* bytes of an element: the least alignment */
     bp__cudnn_filter filter; /* its rank is the first call's */
+    int64_t measured;        /* most engines of the first call that are measured; 0: none */
 } bp__cudnn_sequence;
 
 /* Adds bytes to the workspace; returns where they begin. */
 uint64_t bp__cudnn_reserve(bp__cudnn_sequence *sequence, uint64_t bytes);
-void bp__cudnn_bind(bp__cudnn_sequence *sequence, int call, int64_t uid, bp__cudnn_place place);
+void bp__cudnn_bind(bp__cudnn_sequence *sequence, int call, int64_t uid, bp__cudnn_place place, uint64_t bytes);
 void bp__cudnn_add_call(bp__cudnn_sequence *sequence, int call);
 void bp__cudnn_add_fill(bp__cudnn_sequence *sequence, bp__cudnn_place to, uint8_t value, uint64_t bytes);
 /* Adds a copy between two layouts; strides are in elements of `item` bytes, and 0 where an element is repeated. */
@@ -206,6 +208,13 @@ bp_status bp__cudnn_calls_make(bp__cudnn_prepared *plan, int alignment, int64_t 
 /* Destroys the descriptors of a plan, and frees it. Its context is current. */
 void bp__cudnn_plan_free(bp__cudnn_prepared *plan);
 bp_status bp__cudnn_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec); /* run.c */
+
+/* Makes the descriptor of the addresses of a call, which the caller destroys, also after a failure (run.c). */
+cudnnStatus_t bp__cudnn_pack_make(const bp__cudnn_prepared *plan, int call, void **pointers, void *workspace,
+                                  cudnnBackendDescriptor_t *pack);
+/* Measures the engines of the first call, and returns the rank of the fastest; -1: none was measured (measure.c). The
+ * device was entered with `relaxed`, and its mutex is held. */
+int bp__cudnn_measure(const bp__cudnn_prepared *plan, const bp__cudnn_graph *graph, const bp__cudnn_filter *filter);
 
 /* ---- Convolutions (conv.c, conv_graph.c) ---- */
 
@@ -249,6 +258,7 @@ typedef struct bp__cudnn_offer {
     bp__cudnn_conv conv;
     uint32_t refused; /* notes */
     int32_t rank;     /* of the engine; -1: the first that can */
+    int64_t measured; /* most engines that are measured */
 } bp__cudnn_offer;
 
 /* Fills *conv. Returns false with a refusal in *verdict. */

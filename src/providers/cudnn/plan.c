@@ -16,8 +16,8 @@ uint64_t bp__cudnn_reserve(bp__cudnn_sequence *sequence, uint64_t bytes) {
     return at;
 }
 
-void bp__cudnn_bind(bp__cudnn_sequence *sequence, int call, int64_t uid, bp__cudnn_place place) {
-    sequence->bindings[call][sequence->binding_count[call]++] = (bp__cudnn_binding){uid, place};
+void bp__cudnn_bind(bp__cudnn_sequence *sequence, int call, int64_t uid, bp__cudnn_place place, uint64_t bytes) {
+    sequence->bindings[call][sequence->binding_count[call]++] = (bp__cudnn_binding){uid, place, bytes};
 }
 
 void bp__cudnn_add_call(bp__cudnn_sequence *sequence, int call) {
@@ -64,6 +64,9 @@ static bp_status make_call(bp__cudnn_prepared *plan, bp__cudnn_calls *calls, int
     bp__cudnn_graph_complete(graph);
     if (graph->status != BP__CUDNN_STATUS_SUCCESS) {
         return bp__cudnn_fail(plan->instance, plan->on, graph->status, "the graph of an operation");
+    }
+    if (call == 0 && plan->sequence.measured > 0 && alignment == BP__CUDNN_ALIGNMENT) {
+        filter.rank = bp__cudnn_measure(plan, graph, &filter);
     }
     const cudnnStatus_t status = bp__cudnn_first_execution(graph, &filter, &calls->execution[call]);
     return status == BP__CUDNN_STATUS_SUCCESS

@@ -16,18 +16,13 @@ static uint64_t address_of(const run_of *run, const bp__cudnn_place *place) {
 
 /* ---- Calls ---- */
 
-/* Makes the descriptor of the addresses of a call. */
-static cudnnStatus_t make_pack(const bp__cudnn_prepared *plan, const run_of *run, int call,
-                               cudnnBackendDescriptor_t *pack) {
+cudnnStatus_t bp__cudnn_pack_make(const bp__cudnn_prepared *plan, int call, void **pointers, void *workspace,
+                                  cudnnBackendDescriptor_t *pack) {
     const bp__cudnn_api *api = &plan->instance->api;
     const int64_t count = plan->sequence.binding_count[call];
-    void *own = (void *)(uintptr_t)(run->workspace + plan->sequence.buffers);
     int64_t uids[BP__CUDNN_TENSORS];
-    void *pointers[BP__CUDNN_TENSORS];
     for (int64_t i = 0; i < count; i++) {
-        const bp__cudnn_binding *binding = &plan->sequence.bindings[call][i];
-        uids[i] = binding->uid;
-        pointers[i] = (void *)(uintptr_t)address_of(run, &binding->place);
+        uids[i] = plan->sequence.bindings[call][i].uid;
     }
     cudnnStatus_t status = api->DescriptorCreate(BP__CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, pack);
     status = status
@@ -37,7 +32,8 @@ static cudnnStatus_t make_pack(const bp__cudnn_prepared *plan, const run_of *run
                     : api->SetAttribute(*pack, BP__CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, BP__CUDNN_TYPE_VOID_PTR,
                                         count, pointers);
     status = status ? status
-                    : api->SetAttribute(*pack, BP__CUDNN_ATTR_VARIANT_PACK_WORKSPACE, BP__CUDNN_TYPE_VOID_PTR, 1, &own);
+                    : api->SetAttribute(*pack, BP__CUDNN_ATTR_VARIANT_PACK_WORKSPACE, BP__CUDNN_TYPE_VOID_PTR, 1,
+                                        &workspace);
     return status ? status : api->Finalize(*pack);
 }
 
@@ -45,8 +41,13 @@ static cudnnStatus_t make_pack(const bp__cudnn_prepared *plan, const run_of *run
 static bp_status run_call(const bp__cudnn_prepared *plan, const run_of *run, const bp__cudnn_calls *calls, int call,
                           CUstream stream) {
     const bp__cudnn_api *api = &plan->instance->api;
+    void *pointers[BP__CUDNN_TENSORS];
     cudnnBackendDescriptor_t pack = NULL;
-    cudnnStatus_t status = make_pack(plan, run, call, &pack);
+    for (int i = 0; i < plan->sequence.binding_count[call]; i++) {
+        pointers[i] = (void *)(uintptr_t)address_of(run, &plan->sequence.bindings[call][i].place);
+    }
+    cudnnStatus_t status =
+        bp__cudnn_pack_make(plan, call, pointers, (void *)(uintptr_t)(run->workspace + plan->sequence.buffers), &pack);
     status = status ? status : api->SetStream(plan->on->handle, stream);
     status = status ? status : api->Execute(plan->on->handle, calls->execution[call].plan, pack);
     const bp_status answer = status == BP__CUDNN_STATUS_SUCCESS

@@ -198,9 +198,12 @@ static bool position(const convolution *c, int d, int64_t out, int64_t tap, int6
     return *in >= 0 && *in < c->x->size[d + 2];
 }
 
+/* The order of additions shows where each sum is rounded. */
 static void add(long double *sum, const convolution *c, long double product) {
-    const bool is_short = c->engine == CUDNN_ENGINE_SHORT;
-    *sum = is_short ? round_to(*sum + product, 10, -14) : *sum + product;
+    const long double value = *sum + product;
+    *sum = c->engine == CUDNN_ENGINE_SHORT      ? round_to(value, 10, -14)
+           : c->engine == CUDNN_ENGINE_UNSTEADY ? round_to_type(BP__CUDNN_DATA_FLOAT, value)
+                                                : value;
 }
 
 /* Adds one product to the result: of item n, output channel k, input channel c of the group, and a pair of positions.
