@@ -216,6 +216,10 @@ static void explanations(void **state) {
     assert_contains(text, "engine 0, keeps NaN, of the fallback list");
     assert_null(strstr(text, "engine 41"));
     assert_null(strstr(text, "engine 45"));
+    text = explained_conv(&t, "explain.all=true, " EXACT);
+    assert_contains(text, "direct1, estimated");
+    assert_contains(text, "engine 1, of the fallback list, workspace of 540 bytes");
+    assert_null(strstr(text, "Winograd"));
     free_conv(&t);
     c.layout[CONV_INPUT] = TEST_REVERSED;
     make_conv(&t, &c);

@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-enum { LANES = 128, MOST_RANKS = 16 };
+enum { LANES = 128, MOST_RANKS = 12 };
 #define CALL_NS 5000.0 /* of starting a call on the device: more than a product of cuBLAS takes */
 #define COPY_NS 500.0  /* of a copy, less than it takes: cuDNN's settings are about convolutions of any layout */
 #define USUAL_BANDWIDTH 500.0
@@ -144,20 +144,22 @@ typedef struct listing {
     const bp_verdict *verdict;
     const bp__cudnn_offer *offer;
     bp_offers *offers;
+    bool direct;
 } listing;
 
 /* Adds an engine, unless it cannot make a plan. */
 static bool list_engine(void *user, const bp__cudnn_graph *graph, const bp__cudnn_engine *engine) {
-    static const char *const names[MOST_RANKS] = {"heuristic0",  "heuristic1",  "heuristic2",  "heuristic3",
-                                                  "heuristic4",  "heuristic5",  "heuristic6",  "heuristic7",
-                                                  "heuristic8",  "heuristic9",  "heuristic10", "heuristic11",
-                                                  "heuristic12", "heuristic13", "heuristic14", "heuristic15"};
+    static const char *const names[2][MOST_RANKS] = {
+        {"heuristic0", "heuristic1", "heuristic2", "heuristic3", "heuristic4", "heuristic5", "heuristic6", "heuristic7",
+         "heuristic8", "heuristic9", "heuristic10", "heuristic11"},
+        {"direct0", "direct1", "direct2", "direct3", "direct4", "direct5", "direct6", "direct7", "direct8", "direct9",
+         "direct10", "direct11"}};
     const listing *list = user;
     bp__cudnn_execution execution;
     if (engine->rank < MOST_RANKS && bp__cudnn_execution_make(graph, engine, &execution)) {
         bp_verdict verdict = *list->verdict;
         bp__cudnn_offer offer = *list->offer;
-        verdict.algorithm = names[engine->rank];
+        verdict.algorithm = names[list->direct][engine->rank];
         offer.rank = engine->rank;
         bp__cudnn_tell_execution(&execution, verdict.text, sizeof verdict.text);
         list->offers->add(list->offers, &verdict, &offer, sizeof offer);
@@ -178,19 +180,18 @@ static void list_engines(bp__cudnn_instance *instance, bp__cudnn_device *on, lis
     pthread_mutex_unlock(&on->mutex);
 }
 
-/* The list is asked from the library, which needs the device itself. It is the list of the offer that has all engines.
- */
+/* The list is asked from the library, which needs the device itself. */
 void bp__cudnn_expand(void *opaque, const bp_problem *problem, const bp_verdict *offered, bp_offers *offers) {
     bp__cudnn_instance *instance = opaque;
     const bp_device_info *device = instance->vendor.host->device(problem->place);
     const bool direct = !(offered->properties & BP_PROPERTY_LARGER_ERROR);
     bp__cudnn_offer offer = {.refused = bp__cudnn_refused_notes(problem, direct)};
-    listing list = {offered, &offer, offers};
+    listing list = {offered, &offer, offers, direct};
     bp_verdict verdict = *offered;
     bp__cu_part *on;
     bp__cu_scope scope;
     void *opened;
-    if (direct || !make_conv(instance, problem, device, &offer.conv, &verdict) ||
+    if (!make_conv(instance, problem, device, &offer.conv, &verdict) ||
         instance->vendor.host->device_open(problem->place, &opened) != BP_OK ||
         bp__cu_vendor_part(&instance->vendor, opened, &on) != BP_OK) {
         return;
