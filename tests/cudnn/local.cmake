@@ -14,6 +14,14 @@ if(TARGET test_cudnn_settings)
     add_dependencies(test_cudnn_settings cublas_double_lt nvrtc_double_good)
 endif()
 
+# A cuDNN that does nothing, for use with the driver that does nothing (tests/cublas).
+add_vendor_double(cudnn null null libcudnn.so.9 ${CMAKE_CURRENT_LIST_DIR}/null/cudnn.c)
+add_project_test(cudnn_null_costs sh -c
+    "${emulated} $<TARGET_FILE:gpu_check> --part costs.convolutions --folder ${CMAKE_CURRENT_BINARY_DIR}/cudnn-doubles/null | grep 'a convolution of 2x4x7x5'")
+set_property(TEST cudnn_null_costs APPEND PROPERTY ENVIRONMENT
+    BACKPLANE_LIBRARY_PATH=${CMAKE_CURRENT_BINARY_DIR}/cudnn-doubles/null:${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/null
+    BACKPLANE_REGISTRY_SYSTEM=false BACKPLANE_REGISTRY_CACHE=off)
+
 # The headers of cuDNN and of CUDA's toolkit or of their wheels, for the comparison with our prototypes.
 file(GLOB cudnn_wheels ${CMAKE_SOURCE_DIR}/.venv/lib/python3*/site-packages/nvidia/*/include)
 find_path(CUDNN_HEADERS cudnn.h PATHS /usr/local/cuda/include ${cudnn_wheels})

@@ -3,9 +3,7 @@
  * tests/cudnn/doubles keeps the same rules.
  *
  * Elements are small integers, so that every sum is exact in each type, and results are equal to the host's. */
-#include "check.h"
-
-#include "backplane.h"
+#include "costs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -435,6 +433,43 @@ static outcome convolutions_are_captured(void) {
     return PASSED;
 }
 
+/* ---- Costs ---- */
+
+static outcome run_plan(void *user) {
+    const held *h = user;
+    LIBRARY(bp_execute(h->plan, h->operands, &h->exec));
+    return PASSED;
+}
+
+static outcome run_once(void *user) {
+    const held *h = user;
+    LIBRARY(bp_conv_run(NULL, &h->c.call));
+    return PASSED;
+}
+
+/* Without a copy: all tensors are compact. The library that does nothing has no values. */
+static outcome costs_of_convolutions(void) {
+    static const int order[] = {INPUT, WEIGHT, BIAS, OUTPUT};
+    held h;
+    double plan, once;
+    NEEDS(open_device());
+    LIBRARY(bp_queue_new(&h.queue, place, 0));
+    LIBRARY(bp_queue_use(place, h.queue));
+    NEEDS(new_convolution(&h.c, &usual, BP_F32, BP_CONV_FORWARD, false, true, 0, 0));
+    LIBRARY(bp_conv_plan(&h.plan, NULL, &h.c.call));
+    for (int i = 0; i < 4; i++) {
+        const DLTensor *tensor = &h.c.of[order[i]].device;
+        h.operands[i] = (bp_operand){tensor->data, tensor->byte_offset};
+    }
+    h.exec = (bp_exec){.struct_size = sizeof h.exec, .queue = h.queue};
+    NEEDS(least_time(run_plan, &h, h.queue, &plan));
+    NEEDS(least_time(run_once, &h, h.queue, &once));
+    note("a convolution of 2x4x7x5 f32 with a bias, enqueued: bp_execute %.0f ns, bp_conv_run %.0f ns", plan, once);
+    LIBRARY(bp_queue_use(place, NULL));
+    release(&h);
+    return PASSED;
+}
+
 const rule cudnn_rules[] = {
     {"convolutions.values", "Convolutions, their transposes and gradients have the values of the host's.",
      values_are_right},
@@ -447,5 +482,6 @@ const rule cudnn_rules[] = {
     {"convolutions.order", "A call is behind the earlier commands of the stream.", convolutions_keep_the_order},
     {"convolutions.captured", "A call can be captured, and its graph can be launched after the plan was released.",
      convolutions_are_captured},
+    {"costs.convolutions", "Times of starting a convolution.", costs_of_convolutions},
     {NULL, NULL, NULL},
 };
