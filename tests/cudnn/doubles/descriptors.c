@@ -23,6 +23,19 @@ bool double_has(cudnn_fault fault) {
     return cudnn_double.fault == (int)fault;
 }
 
+void *double_keep(size_t size) {
+    static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    static kept *all;
+    kept *fresh = calloc(1, size);
+    if (fresh) {
+        pthread_mutex_lock(&mutex);
+        fresh->next = all;
+        all = fresh;
+        pthread_mutex_unlock(&mutex);
+    }
+    return fresh;
+}
+
 __attribute__((constructor)) static void choose_fault(void) {
     cudnn_double.fault = (int)double_number("CUDNN_DOUBLE", "fault=", CUDNN_FAULT_NONE);
 }
@@ -107,7 +120,7 @@ size_t double_bytes_of_type(unsigned type) {
 /* ---- The interface ---- */
 
 cudnnStatus_t cudnnBackendCreateDescriptor(cudnnBackendDescriptorType_t type, cudnnBackendDescriptor_t *made) {
-    descriptor *fresh = calloc(1, sizeof *fresh);
+    descriptor *fresh = double_keep(sizeof *fresh);
     if (!fresh) {
         return BP__CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     }

@@ -3,13 +3,12 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define A(name) BP__CUDNN_ATTR_##name
 
-/* Handles are never freed, so that their use after the end is noticed. */
 struct cudnnContext {
+    kept kept;
     CUcontext of;
     bool destroyed, has_stream;
     atomic_int users; /* calls that are in it at this moment */
@@ -19,6 +18,7 @@ struct cudnnContext {
 
 /* A call that waits in a stream. It stays, because graphs run it again. */
 typedef struct waiting {
+    kept kept;
     const executable *what;
     uint64_t pointers[TENSORS_MOST], workspace;
 } waiting;
@@ -30,7 +30,7 @@ cudnnStatus_t cudnnCreate(cudnnHandle_t *made) {
     if (cudnn_double.refuse_create || !current) {
         return current ? (cudnnStatus_t)cudnn_double.refuse_create : BP__CUDNN_STATUS_NOT_INITIALIZED;
     }
-    cudnnHandle_t fresh = calloc(1, sizeof *fresh);
+    cudnnHandle_t fresh = double_keep(sizeof *fresh);
     if (!fresh) {
         return BP__CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     }
@@ -141,7 +141,7 @@ static void note(const executable *what) {
 }
 
 static cudnnStatus_t enqueue(cudnnHandle_t own, const descriptor *plan, const descriptor *pack) {
-    waiting *fresh = calloc(1, sizeof *fresh);
+    waiting *fresh = double_keep(sizeof *fresh);
     if (!fresh) {
         return BP__CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED;
     }
@@ -152,7 +152,6 @@ static cudnnStatus_t enqueue(cudnnHandle_t own, const descriptor *plan, const de
         status = double_violate(BP__CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER, "the workspace is not aligned");
     }
     if (status != BP__CUDNN_STATUS_SUCCESS) {
-        free(fresh);
         return status;
     }
     note(plan->made);

@@ -19,6 +19,13 @@ BP__CUDNN_FUNCTIONS(X)
 cudnnStatus_t double_violate(cudnnStatus_t status, const char *what);
 bool double_has(cudnn_fault fault);
 
+/* First member of what is never freed, so that its use after the end is noticed. */
+typedef struct kept {
+    struct kept *next;
+} kept;
+/* Returns zeroed memory that begins with a `kept`, which stays reachable; NULL without memory. */
+void *double_keep(size_t size);
+
 /* ---- Descriptors (descriptors.c) ---- */
 
 enum { ATTRIBUTES_MOST = 12, TENSORS_MOST = 16, OPERATIONS_MOST = 12, NDIM_MOST = 8 };
@@ -30,8 +37,8 @@ typedef struct attribute {
     void *values;
 } attribute;
 
-/* Descriptors are never freed, so that their use after the end is noticed. */
 typedef struct descriptor {
+    kept kept;
     unsigned magic, type;
     bool finalized, destroyed;
     int count;
