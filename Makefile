@@ -84,8 +84,8 @@ aarch64: bootstrap ## install requirements, build for 64-bit ARM, and run the C 
 	@cmake --build build-aarch64 -j $(JOBS)
 	@tools/aarch64_tests.sh
 
-test-opencl: build ## run the tests of devices, of CUDA, cuBLAS, cuFFT, cuSOLVER and OpenCL alone, and Python's tests on devices
-	@TESTED_ALL=1 ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS) -R '^(device|cuda|cublas|cufft|cusolver|opencl|opencl_ops|clblast)_'
+test-opencl: build ## run the tests of devices, of CUDA, cuBLAS, cuDNN, cuFFT, cuSOLVER and OpenCL alone, and Python's tests on devices
+	@TESTED_ALL=1 ctest --test-dir build --output-on-failure --no-tests=error -j $(JOBS) -R '^(device|cuda|cublas|cudnn|cufft|cusolver|opencl|opencl_ops|clblast)_'
 	@TESTED_ALL=1 BACKPLANE_BUILD="$(CURDIR)/build" .venv/bin/python -m pytest -q tests/python/test_devices.py
 
 gpu-check: programs ## check on an NVIDIA GPU what the code assumes of it, in a few minutes; PART chooses rules; the page is build/gpu-check/page.md

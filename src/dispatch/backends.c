@@ -28,7 +28,7 @@ typedef struct backend {
 static const backend backends[] = {
     {"cpu", "native", NULL, "", "", 0, NULL},
     {"cuda", "cublas", "cublas", "NVIDIA's GPUs", "", 1000, "cuda"},
-    {"cudnn", NO_PROVIDER, "cudnn", "NVIDIA's cuDNN", "cudnn.enabled", 100, NULL},
+    {"cudnn", "cudnn", "cudnn", "NVIDIA's cuDNN", "cudnn.enabled", 100, "cuda"},
     {"cusparselt", NO_PROVIDER, "cusparselt", "NVIDIA's cuSPARSELt", "", 100, NULL},
     {"kleidiai", NO_PROVIDER, NULL, "Arm's KleidiAI", "", 0, NULL},
     {"mha", NO_PROVIDER, NULL, "the fast path of whole attention layers", "mha.fastpath", 0, NULL},
@@ -247,15 +247,20 @@ static bool is_switch(const char *setting) {
     return b && !b->provider && bp__text_equal(b->setting, setting);
 }
 
-/* Returns whether operations read this setting, or it is one that no flag tells about. On CUDA, attention has no kernel
- * "math", whose sums cuda.fp16_bf16_reduction_math_sdp is about. */
+/* Returns whether a setting of CUDA is passed to providers, but none uses it: on CUDA, attention has no kernel "math",
+ * and recurrent layers have no provider. */
+static bool is_unused(const bp_setting_info *entry) {
+    return entry->number == BP_SET_cuda_fp16_bf16_reduction_math_sdp ||
+           entry->number == BP_SET_cudnn_rnn_fp32_precision;
+}
+
+/* Returns whether operations read this setting, or it is one that no flag tells about. */
 static bool is_read(const bp_setting_info *entry) {
     const backend *b = backend_of(entry->name);
     const unsigned read = BP_SETTING_POLICY | BP_SETTING_CUDA;
     if (b && b->runtime) {
-        const bool chooses = (entry->flags & (read | BP_SETTING_ALIAS)) &&
-                             entry->number != BP_SET_cuda_fp16_bf16_reduction_math_sdp;
-        return chooses || entry->number == BP_SET_cuda_cufft_plan_cache_max_size;
+        return ((entry->flags & (read | BP_SETTING_ALIAS)) && !is_unused(entry)) ||
+               entry->number == BP_SET_cuda_cufft_plan_cache_max_size;
     }
     return !(entry->flags & BP_SETTING_INHERITS) || (entry->flags & read);
 }

@@ -16,7 +16,8 @@ extern const bp_provider bp_provider_fftw;
 extern const bp_provider bp_provider_opencl, bp_provider_clblast;
 #endif
 #ifdef BP_BUILTIN_CUDA
-extern const bp_provider bp_provider_cublas, bp_provider_cufft, bp_provider_cusolver, bp_provider_nvrtc;
+extern const bp_provider bp_provider_cublas, bp_provider_cudnn, bp_provider_cufft, bp_provider_cusolver,
+    bp_provider_nvrtc;
 #endif
 #ifdef BP_BUILTIN_SCALAPACK
 extern const bp_provider bp_provider_scalapack;
@@ -40,6 +41,7 @@ const bp_provider *const bp__builtin_providers[] = {
 #endif
 #ifdef BP_BUILTIN_CUDA
     &bp_provider_cublas,
+    &bp_provider_cudnn,
     &bp_provider_cufft,
     &bp_provider_cusolver,
     &bp_provider_nvrtc,

@@ -17,7 +17,7 @@ SHARED_BY_PROVIDERS = {
     "providers/transform": ["providers/fftw", "providers/mkl"],
     "providers/kernels": ["providers/clblast", "providers/opencl", "providers/nvrtc"],
     "providers/opencl": ["providers/clblast"],
-    "providers/cuda": ["providers/cublas", "providers/cufft", "providers/cusolver", "providers/nvrtc"],
+    "providers/cuda": ["providers/cublas", "providers/cudnn", "providers/cufft", "providers/cusolver", "providers/nvrtc"],
     "providers/strided": ["providers/cuda", "providers/opencl"],
 }
 # The benchmarks of convolutions, of passes and of recurrent layers call oneDNN directly, as their peer.

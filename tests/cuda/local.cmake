@@ -26,7 +26,8 @@ endforeach()
 set(checked ${CMAKE_CURRENT_BINARY_DIR}/gpu-check)
 file(MAKE_DIRECTORY ${checked})
 set(doubles ${CMAKE_CURRENT_BINARY_DIR}/cuda-doubles/good ${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/lt
-    ${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/classic ${CMAKE_CURRENT_BINARY_DIR}/cufft-doubles/good
+    ${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/classic ${CMAKE_CURRENT_BINARY_DIR}/cudnn-doubles/good
+    ${CMAKE_CURRENT_BINARY_DIR}/cufft-doubles/good
     ${CMAKE_CURRENT_BINARY_DIR}/cusolver-doubles/good ${CMAKE_CURRENT_BINARY_DIR}/nvrtc-doubles/good)
 list(JOIN doubles ":" doubles)
 set(with_double BACKPLANE_LIBRARY_PATH=${doubles} BACKPLANE_REGISTRY_SYSTEM=false BACKPLANE_REGISTRY_CACHE=off)
@@ -48,6 +49,15 @@ foreach(pair 1:products.values 3:products.values 5:products.values 6:products.na
     list(GET pair 1 part)
     string(APPEND faults
         "CUBLAS_DOUBLE=fault=${fault} ${emulated} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
+endforeach()
+foreach(pair 1:convolutions.order 2:convolutions.order 4:convolutions.values 5:convolutions.values 6:convolutions.values
+        7:convolutions.values 8:convolutions.layouts 9:convolutions.bits 9:convolutions.tf32 10:convolutions.values
+        11:convolutions.biases 12:convolutions.biases)
+    string(REPLACE ":" ";" pair ${pair})
+    list(GET pair 0 fault)
+    list(GET pair 1 part)
+    string(APPEND faults
+        "CUDNN_DOUBLE=fault=${fault} ${emulated} $<TARGET_FILE:gpu_check> --part ${part} --folder ${checked} | grep -q FAILED || exit 1\n")
 endforeach()
 foreach(pair 1:transforms.order 2:transforms.order 3:transforms.layouts 4:transforms.layouts 5:transforms.values
         6:transforms.values 8:transforms.values)

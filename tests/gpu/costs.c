@@ -1,6 +1,7 @@
 /* costs.c - measures what the driver's calls, copies and products take. Nothing is compared: the report has the
  * numbers.
  */
+#include "costs.h"
 #include "own_product.h"
 #include "transforms.h"
 
@@ -151,8 +152,7 @@ static outcome commands(void) {
 
 enum { PRODUCTS = 50, ROUNDS = 12 };
 
-/* Returns the least time, in ns, of enqueueing one of some products. A few at a time, so that no queue is full. */
-static outcome least_time(outcome (*enqueue)(void *), void *user, bp_queue *queue, double *least) {
+outcome least_time(outcome (*enqueue)(void *), void *user, bp_queue *queue, double *least) {
     *least = 1e9;
     for (int round = 0; round < ROUNDS; round++) {
         const int64_t begin = now_ns();

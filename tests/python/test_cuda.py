@@ -9,6 +9,7 @@ import pytest
 BUILD = pathlib.Path(os.environ.get("BACKPLANE_BUILD", "build")).resolve()
 DOUBLES = BUILD / "tests/cuda-doubles/good"
 CUBLAS = BUILD / "tests/cublas-doubles"
+CUDNN = BUILD / "tests/cudnn-doubles/good"
 CUFFT = BUILD / "tests/cufft-doubles/good"
 CUSOLVER = BUILD / "tests/cusolver-doubles/good"
 WITHOUT_SYSTEM = {"BACKPLANE_REGISTRY_CACHE": "off", "BACKPLANE_REGISTRY_SYSTEM": "false", "CUDA_VISIBLE_DEVICES": "0,1"}
@@ -121,6 +122,50 @@ print("done")
 def test_products_obey_the_switches(python):
     folders = ":".join(map(str, (CUBLAS / "lt", CUBLAS / "classic", DOUBLES)))
     run = python("-c", PRODUCTS, BACKPLANE_LIBRARY_PATH=folders, **WITHOUT_SYSTEM)
+    assert run.returncode == 0 and run.stdout == "done\n", run.stderr + run.stdout
+
+
+CONVOLUTIONS = """
+import numpy as np
+import backplane as torch
+from backplane.nn import functional as F
+
+cudnn, random = torch.backends.cudnn, np.random.default_rng(1)
+host = [random.standard_normal(shape).astype("f4") for shape in ((2, 3, 7, 6), (4, 3, 3, 2), (4,))]
+x, weight, bias = (torch.from_dlpack(one).to("cuda:0") for one in host)
+expected = F.conv2d(*map(torch.from_dlpack, host), padding=1).numpy()
+
+assert cudnn.is_available() and cudnn.version() == 92801 and cudnn.is_acceptable(x)
+for name in ("enabled", "deterministic", "benchmark", "benchmark_limit", "allow_tf32", "conv.fp32_precision", "depthwise_kernel"):
+    assert torch.setting("cudnn." + name).has_effect, name
+assert not torch.setting("cudnn.rnn.fp32_precision").has_effect
+
+def page():
+    return str(torch.explain(F.conv2d, x, weight, bias, padding=1))
+def conv():
+    return F.conv2d(x, weight, bias, padding=1).cpu().numpy()
+assert "chosen    cudnn" in page() and "TF32 allowed" in page()
+assert not np.allclose(conv(), expected, rtol=1e-6, atol=1e-6) and np.allclose(conv(), expected, atol=2e-2)
+cudnn.allow_tf32 = False
+assert "no tensor cores" in page() and np.allclose(conv(), expected, rtol=1e-5, atol=1e-5)
+with cudnn.flags(deterministic=True):
+    assert "deterministic engines only" in page()
+with cudnn.flags(benchmark=True, benchmark_limit=3):
+    assert "measures up to 3 engines" in page() and np.allclose(conv(), expected, rtol=1e-5, atol=1e-5)
+with cudnn.flags(enabled=False):
+    assert not cudnn.is_acceptable(x)
+    try:
+        conv()
+        raise SystemExit("cudnn.enabled is ignored")
+    except torch.Error as error:
+        assert "cudnn.enabled is false" in str(error), error
+print("done")
+"""
+
+
+@pytest.mark.skipif(not CUDNN.exists(), reason="the double of cuDNN is not built")
+def test_convolutions_obey_the_switches(python):
+    run = python("-W", "ignore", "-c", CONVOLUTIONS, BACKPLANE_LIBRARY_PATH=f"{CUDNN}:{DOUBLES}", **WITHOUT_SYSTEM)
     assert run.returncode == 0 and run.stdout == "done\n", run.stderr + run.stdout
 
 

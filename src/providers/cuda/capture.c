@@ -30,6 +30,11 @@ bp_status bp__cu_queue_state(void *opaque, uint32_t *state) {
     return BP_OK;
 }
 
+bool bp__cu_may_be_captured(CUstream stream) {
+    CUstreamCaptureStatus status = BP__CU_STREAM_CAPTURE_STATUS_NONE;
+    return bp__cu.StreamIsCapturing(stream, &status) != BP__CU_SUCCESS || status != BP__CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 bp_status bp__cu_capture_begin(void *opaque) {
     const bp__cu_queue *queue = opaque;
     const bp_host *host = queue->device->host;

@@ -45,6 +45,9 @@ bp_status bp__cu_queue_check(const bp__cu_queue *queue);
  * captured, and the driver then runs one launch at a time. */
 bool bp__cu_may_allocate(const bp__cu_queue *queue);
 
+/* Returns whether a stream is being captured, or might be: a graph may then have what its commands use. */
+bool bp__cu_may_be_captured(CUstream stream);
+
 /* ---- The kernels of copies (copy_kernel.c) ---- */
 
 typedef struct bp__cu_units bp__cu_units;

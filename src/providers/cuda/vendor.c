@@ -60,8 +60,13 @@ bool bp__cu_vendor_has_version(const bp__cu_vendor *instance, bp_verdict *verdic
     if (instance->version / 1000 >= kind->least && instance->version / 1000 <= kind->most) {
         return true;
     }
-    snprintf(text, sizeof text, "it has version %s; versions %d and %d are supported", *version ? version : "unknown",
-             kind->least, kind->most);
+    const char *has = *version ? version : "unknown";
+    if (kind->least == kind->most) {
+        snprintf(text, sizeof text, "it has version %s; version %d is supported", has, kind->least);
+    } else {
+        snprintf(text, sizeof text, "it has version %s; versions %d and %d are supported", has, kind->least,
+                 kind->most);
+    }
     return bp__cu_vendor_refuse(verdict, BP_REASON_OTHER, text);
 }
 

@@ -119,10 +119,7 @@ static cufftResult run_step(const bp__cufft_prepared *plan, const run_of *run, i
 
 /* Notes that graphs have the plan, if the queue is being captured. */
 static void note_capture(bp__cufft_prepared *plan, const run_of *run) {
-    CUstreamCaptureStatus status = BP__CU_STREAM_CAPTURE_STATUS_NONE;
-    if (!atomic_load_explicit(&plan->captured, memory_order_relaxed) &&
-        (bp__cu.StreamIsCapturing(run->stream, &status) != BP__CU_SUCCESS ||
-         status != BP__CU_STREAM_CAPTURE_STATUS_NONE)) {
+    if (!atomic_load_explicit(&plan->captured, memory_order_relaxed) && bp__cu_may_be_captured(run->stream)) {
         atomic_store_explicit(&plan->captured, true, memory_order_release);
     }
 }

@@ -103,9 +103,8 @@ static bp_status launch(const bp__kernel_plan *plan, const bp__kernel_step *step
 
 /* Notes that graphs have the plan's constants, if the stream is being captured. */
 static void note_capture(nvrtc_plan *plan, CUstream stream) {
-    CUstreamCaptureStatus status = BP__CU_STREAM_CAPTURE_STATUS_NONE;
     if (plan->base.has_constants && !atomic_load_explicit(&plan->captured, memory_order_relaxed) &&
-        (bp__cu.StreamIsCapturing(stream, &status) != BP__CU_SUCCESS || status != BP__CU_STREAM_CAPTURE_STATUS_NONE)) {
+        bp__cu_may_be_captured(stream)) {
         atomic_store_explicit(&plan->captured, true, memory_order_release);
     }
 }

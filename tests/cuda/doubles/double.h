@@ -41,6 +41,7 @@ typedef struct double_controls {
     atomic_bool refuse_modules;    /* no module can be loaded */
     atomic_bool closed;            /* streams run nothing */
     atomic_llong memory;           /* bytes of each device; 0: 64 MiB */
+    atomic_llong spent_ns;         /* time that commands say that they have taken, in addition to the clock's */
     atomic_int fault;              /* a double_fault */
 
     /* What has happened. */

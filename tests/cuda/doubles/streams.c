@@ -75,7 +75,7 @@ static void run_first(stream *own) {
     own->done++;
     if (first->kind == TASK_MARK && is_event(first->marked) && first->marked->at.of == own &&
         first->marked->at.count == own->done) {
-        first->marked->time_ns = now();
+        first->marked->time_ns = now() + cuda_double.spent_ns;
     }
     if (first->kind == TASK_GRAPH) {
         first->graph->pending--;

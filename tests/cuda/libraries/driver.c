@@ -36,6 +36,13 @@ bool double_launch(CUstream stream, CUhostFn run, void *user) {
     return launch && launch(stream, run, user) == BP__CU_SUCCESS;
 }
 
+void double_spend(int64_t ns) {
+    double_controls *controls = symbol("cuda_double");
+    if (controls) {
+        controls->spent_ns += ns;
+    }
+}
+
 void double_synchronize(void) {
     CUresult (*synchronize)(void) = (CUresult(*)(void))symbol("cuCtxSynchronize");
     if (synchronize) {

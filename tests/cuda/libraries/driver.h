@@ -12,6 +12,8 @@ CUcontext double_context(void);
 uint8_t *double_bytes(uint64_t address, size_t size);
 /* Enqueues a call of the host behind the commands of a stream. */
 bool double_launch(CUstream stream, CUhostFn run, void *user);
+/* Lets events that follow be later, as if a command had taken that time. */
+void double_spend(int64_t ns);
 /* Waits for all commands of the current context. */
 void double_synchronize(void);
 /* Returns the number behind a name in a variable, such as "version=" in CUBLAS_DOUBLE. */

@@ -1,0 +1,255 @@
+/* test_real.c - the provider's graphs with NVIDIA's library: cuDNN makes execution plans on a machine without a GPU,
+ * for devices that JSON describes. The engines that are taken under each combination of switches must have no note that
+ * a switch refuses. Nothing runs. */
+#include "providers/cudnn/cudnn.h"
+
+#include <dlfcn.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#define BIT(note) (1u << BP__CUDNN_NOTE_##note)
+
+static bp__cudnn_instance instance;
+static bp_library_info library;
+static cudnnBackendDescriptor_t device;
+
+/* ---- The library ---- */
+
+/* From 9.2x on, cuDNN loads only where there is a libcuda.so.1; the toolkit's stub will do. */
+static int open_library(void **state) {
+    (void)state;
+    (void)(*CUDA_STUB ? dlopen(CUDA_STUB, RTLD_NOW | RTLD_GLOBAL) : NULL);
+    void *handle = *CUDNN_REAL ? dlopen(CUDNN_REAL, RTLD_NOW | RTLD_LOCAL) : NULL;
+    size_t (*version)(void) = NULL;
+    if (handle) {
+        *(void **)&version = dlsym(handle, "cudnnGetVersion");
+#define X(result, name, symbol, parameters) *(void **)&instance.api.name = dlsym(handle, #symbol);
+        BP__CUDNN_FUNCTIONS(X)
+#undef X
+        instance.vendor.library = &library;
+        instance.vendor.version = (int)(version() / 10000 * 1000 + version() / 100 % 100);
+        print_message("%s: cuDNN %zu\n", CUDNN_REAL, version());
+    }
+    return 0;
+}
+
+static void need_library(void) {
+    if (!instance.api.Execute) {
+        print_message("skipped: cuDNN 9 is not installed (CUDNN_REAL)\n");
+        skip();
+    }
+}
+
+/* Facts of a device, as the library writes them itself. */
+static void describe_device(int capability, char *text, size_t size) {
+    const int units = capability >= 1200 ? 170 : capability >= 1000 ? 148 : capability >= 900 ? 132 : 108;
+    const int shared = capability >= 1200 ? 101376 : capability >= 900 ? 232448 : 166912;
+    snprintf(text, size,
+             "{\"version\":1,\"deviceId\":0,\"cudaDeviceId\":0,\"deviceName\":\"described\",\"deviceVer\":%d,"
+             "\"driverVer\":13000,\"multiProcessorCount\":%d,\"warpSize\":32,\"maxGridSize\":[2147483647,65535,65535],"
+             "\"maxBlockSize\":[1024,1024,64],\"regsPerBlock\":65536,\"maxSharedMemoryPerBlock\":49152,"
+             "\"maxSharedMemoryPerBlockOptin\":%d,\"reservedSharedMemoryPerBlock\":1024,\"maxRegistersPerSM\":65536,"
+             "\"maxCtasPerSM\":32,\"maxThreadsPerBlock\":1024,\"maxThreadsPerSM\":2048,\"pciDeviceId\":0,"
+             "\"isTccDriver\":0,\"supportCoopLaunch\":1,\"totalGlobalMem\":85000000000,\"smClockRateKHz\":1980000,"
+             "\"memClockRateKHz\":2619000,\"l2CacheSize\":52428800,\"memoryBusWidth\":5120,"
+             "\"oversizedSharedMemoryPerBlock\":0}",
+             capability, units, shared);
+}
+
+static void fail_library(const char *what) {
+    char text[256] = "";
+    instance.api.LastError(text, sizeof text);
+    fail_msg("%s: %s", what, text);
+}
+
+static void begin_device(int capability) {
+    char text[2048];
+    describe_device(capability, text, sizeof text);
+    if (instance.api.DescriptorCreate(BP__CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &device) ||
+        instance.api.SetAttribute(device, BP__CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, BP__CUDNN_TYPE_CHAR,
+                                  (int64_t)strlen(text) + 1, text) ||
+        instance.api.Finalize(device)) {
+        fail_library("the description of a device");
+    }
+}
+
+/* ---- Problems ---- */
+
+typedef struct shape {
+    const char *name;
+    int64_t batch, groups, in_channels, out_channels; /* channels of a group */
+    int64_t in[3], kernel[3], stride, dilation, before, after;
+} shape;
+
+static const shape shapes[] = {
+    {"3 x 3", 8, 1, 64, 64, {1, 28, 28}, {1, 3, 3}, 1, 1, 1, 1},
+    {"1 x 1", 8, 1, 64, 128, {1, 14, 14}, {1, 1, 1}, 1, 1, 0, 0},
+    {"steps", 8, 1, 64, 64, {1, 28, 28}, {1, 3, 3}, 2, 1, 1, 1},
+    {"dilation", 8, 1, 64, 64, {1, 28, 28}, {1, 3, 3}, 1, 2, 2, 2},
+    {"padding at one end", 8, 1, 64, 64, {1, 28, 28}, {1, 3, 3}, 1, 1, 1, 0},
+    {"groups", 8, 4, 16, 16, {1, 28, 28}, {1, 3, 3}, 1, 1, 1, 1},
+    {"depthwise", 8, 64, 1, 1, {1, 28, 28}, {1, 3, 3}, 1, 1, 1, 1},
+    {"odd sizes", 3, 1, 5, 7, {1, 7, 9}, {1, 3, 2}, 1, 1, 1, 0},
+    {"one dimension", 4, 1, 32, 48, {1, 1, 100}, {1, 1, 5}, 1, 1, 2, 2},
+    {"three dimensions", 2, 1, 16, 16, {8, 8, 8}, {3, 3, 3}, 1, 1, 1, 1},
+};
+
+/* Sets strides of a compact tensor, in the order of bp_conv_problem; 0 where the size is 1. */
+static void set_strides(bool last, int64_t batch, int64_t channels, const int64_t *size, int64_t *of_batch,
+                        int64_t *of_channel, int64_t *of_position) {
+    int64_t step = last ? channels : 1;
+    for (int d = 2; d >= 0; d--) {
+        of_position[d] = size[d] > 1 ? step : 0;
+        step *= size[d];
+    }
+    *of_channel = channels == 1 ? 0 : last ? 1 : step;
+    *of_batch = batch == 1 ? 0 : last ? step : step * channels;
+}
+
+static bp_problem problem_of(uint32_t op, bp_dtype dtype, const shape *s, bool last) {
+    bp_problem problem = {.struct_size = sizeof problem, .op = op, .dtype = dtype};
+    bp_conv_problem *p = &problem.of.conv;
+    p->batch = s->batch;
+    p->groups = s->groups;
+    p->in_channels = s->in_channels;
+    p->out_channels = s->out_channels;
+    p->bias = 1;
+    for (int d = 0; d < 3; d++) {
+        const bool used = s->in[d] > 1;
+        p->in[d] = s->in[d];
+        p->kernel[d] = s->kernel[d];
+        p->stride[d] = used ? s->stride : 1;
+        p->dilation[d] = used ? s->dilation : 1;
+        p->padding[d] = used ? s->before : 0;
+        p->out[d] = used ? (s->in[d] + s->before + s->after - (s->kernel[d] - 1) * s->dilation - 1) / s->stride + 1 : 1;
+    }
+    set_strides(last, p->batch, p->groups * p->in_channels, p->in, &p->x_batch, &p->x_channel, p->x);
+    set_strides(last, p->groups * p->out_channels, p->in_channels, p->kernel, &p->w_out, &p->w_in, p->w);
+    set_strides(last, p->batch, p->groups * p->out_channels, p->out, &p->y_batch, &p->y_channel, p->y);
+    return problem;
+}
+
+/* ---- Plans ---- */
+
+/* The engine must not have a note that a switch is about. */
+static void check_notes(const bp_problem *problem, bool direct, const bp__cudnn_engine *engine) {
+    const bool exact = problem->dtype == BP_F32 && problem->policy.precision == 0;
+    const unsigned transforms =
+        BIT(FFT) | BIT(WINOGRAD) | BIT(WINOGRAD_TILE_4x4) | BIT(WINOGRAD_TILE_6x6) | BIT(WINOGRAD_TILE_13x13);
+    const unsigned wrong = BIT(DOWN_CONVERT_INPUTS) | BIT(REDUCED_PRECISION_REDUCTION) |
+                           (problem->policy.convolutions ? BIT(NONDETERMINISTIC) : 0) | (exact ? BIT(TENSOR_CORE) : 0) |
+                           (direct ? transforms : 0);
+    if (engine->notes & wrong) {
+        fail_msg("engine %d has the notes %x; %x are refused", (int)engine->number, engine->notes, wrong);
+    }
+}
+
+/* Returns whether an engine makes a plan of a graph of the problem. */
+static bool find_engine(const bp_problem *problem, bool direct, int call, bp__cudnn_engine *engine) {
+    bp_verdict verdict = BP_VERDICT_INIT;
+    bp__cudnn_conv conv;
+    bp__cudnn_graph graph;
+    bp__cudnn_execution execution = {0};
+    const bp__cudnn_filter filter = {
+        .refused = bp__cudnn_refused_notes(problem, direct), .workspace = INT64_MAX, .rank = -1};
+    if (!bp__cudnn_conv_of(&instance, problem, &conv, &verdict)) {
+        fail_msg("%s", verdict.text);
+    }
+    bp__cudnn_graph_begin(&graph, &instance.api, NULL, device);
+    bp__cudnn_conv_describe(&conv, call, &graph, BP__CUDNN_ALIGNMENT);
+    bp__cudnn_graph_complete(&graph);
+    if (graph.status != BP__CUDNN_STATUS_SUCCESS) {
+        fail_library("a graph");
+    }
+    const bool found = bp__cudnn_first_execution(&graph, &filter, &execution) == BP__CUDNN_STATUS_SUCCESS;
+    *engine = execution.engine;
+    check_notes(problem, direct, engine);
+    bp__cudnn_execution_free(&instance.api, &execution);
+    bp__cudnn_graph_free(&graph);
+    return found;
+}
+
+static const uint32_t operations[] = {BP_OP_CONV, BP_OP_CONV_INPUT, BP_OP_CONV_WEIGHT};
+static const char *const names[] = {"forward", "input", "weight"};
+
+/* What is counted for one device. */
+typedef struct counts {
+    int graphs, without; /* without an engine */
+    int tensor, plain;   /* of f32, with and without tensor cores */
+} counts;
+
+/* Tries a problem under all switches; precision is about f32. */
+static void try_switches(bp_problem *problem, int call, const char *text, bool always, counts *all) {
+    for (int k = 0; k < 8; k += problem->dtype == BP_F32 ? 1 : 2) {
+        bp__cudnn_engine engine;
+        problem->policy.precision = k & 1;
+        problem->policy.convolutions = k & 2 ? BP_CUDNN_DETERMINISTIC : 0;
+        const bool found = find_engine(problem, k & 4, call, &engine);
+        if (!found && always) {
+            fail_msg("%s: no engine with precision %d, deterministic %d, direct %d", text, k & 1, k >> 1 & 1, k >> 2);
+        }
+        all->graphs++;
+        all->without += !found;
+        if (found && problem->dtype == BP_F32) {
+            *(engine.notes & BIT(TENSOR_CORE) ? &all->tensor : &all->plain) += 1;
+        }
+    }
+}
+
+static void try_device(int capability) {
+    static const bp_dtype types[] = {BP_F16, BP_BF16, BP_F32, BP_F64};
+    counts all = {0}, biased = {0};
+    char text[160];
+    need_library();
+    begin_device(capability);
+    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+        for (int k = 0; k < 3 * 4 * 2; k++) {
+            bp_problem problem = problem_of(operations[k % 3], types[k / 3 % 4], &shapes[i], k / 12);
+            snprintf(text, sizeof text, "sm_%d, %s, %s, %s, %s", capability / 10, names[k % 3],
+                     bp_dtype_name(types[k / 3 % 4]), shapes[i].name, k / 12 ? "channels last" : "channels first");
+            try_switches(&problem, 0, text, true, &all);
+            problem.of.conv.has_bias = 1;
+            if (k % 3 == 2) {
+                try_switches(&problem, 1, text, true, &all);
+            } else {
+                try_switches(&problem, 0, text, k % 3 == 1, &biased);
+            }
+        }
+    }
+    print_message("sm_%d: %d graphs, f32 on tensor cores %d, without %d; with a bias %d, without an engine %d\n",
+                  capability / 10, all.graphs, all.tensor, all.plain, biased.graphs, biased.without);
+    assert_true(all.tensor > 0 && all.plain >= all.graphs / 5);
+    instance.api.DescriptorDestroy(device);
+}
+
+static void sm_80(void **state) {
+    (void)state;
+    try_device(800);
+}
+
+static void sm_90(void **state) {
+    (void)state;
+    try_device(900);
+}
+
+static void sm_100(void **state) {
+    (void)state;
+    try_device(1000);
+}
+
+static void sm_120(void **state) {
+    (void)state;
+    try_device(1200);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sm_80), cmocka_unit_test(sm_90), cmocka_unit_test(sm_100),
+                                       cmocka_unit_test(sm_120)};
+    return cmocka_run_group_tests_name("real", tests, open_library, NULL);
+}
