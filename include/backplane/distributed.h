@@ -59,9 +59,9 @@ typedef struct bp_comm_machine {
     double flops_per_sec; /* of a rank, in f64; 0: of a usual processor with as many threads as a call here has */
 } bp_comm_machine;
 
-/* Makes a communicator of ranks that are not here, to explain what operations would cost there: it needs no MPI, and
- * this process stands for rank 0. Explanations have bytes, messages, memory and times, as with a communicator of a
- * program (ScaLAPACK must be installed). All else fails with BP_E_UNSUPPORTED. Close it with bp_comm_close().
+/* Makes a communicator of ranks that are not here, to explain what operations would cost there. It needs neither MPI
+ * nor ScaLAPACK, and this process stands for rank 0. Explanations have bytes, messages, memory and times, as with a
+ * communicator of a program. All else fails with BP_E_UNSUPPORTED. Close it with bp_comm_close().
  * Errors: BP_E_ARGUMENT (NULL, unknown struct_size, no rank, a negative or infinite number), BP_E_NO_MEMORY. */
 BP_API bp_status bp_comm_from_machine(bp_comm **comm, const bp_comm_machine *machine);
 

@@ -1,15 +1,10 @@
 """`backplane explain --ranks N`: what operations would cost on ranks of MPI that are not here."""
 
-import ctypes.util
 import json
 
 import pytest
 
-needs_scalapack = pytest.mark.skipif(not any(ctypes.util.find_library(f"scalapack-{mpi}") for mpi in ("openmpi", "mpich")),
-                                     reason="ScaLAPACK is not installed")
 
-
-@needs_scalapack
 def test_one_number(backplane):
     done = backplane("explain", "matmul", "f64", "1000x1000", "1000x1000", "--ranks", "4", "--latency", "30us", "--bandwidth", "125MB/s", "--rate", "30GF")
     assert done.code == 0 and "4 ranks, grid 2x2, blocks of 64x64" in done.out and "chosen    scalapack" in done.out, done
@@ -19,21 +14,18 @@ def test_one_number(backplane):
     assert found["chosen"] == "scalapack", found
 
 
-@needs_scalapack
 def test_several_numbers(backplane):
     done = backplane("explain", "solve", "f64", "20000x20000", "20000", "--ranks", "16,64,3", "--set", "dist.block=128")
     lines = [line for line in done.out.splitlines() if " rank" in line and line[0].isdigit()]
     assert done.code == 0 and [line.split(":")[0] for line in lines] == ["16 ranks, grid 4x4", "64 ranks, grid 8x8", "3 ranks, grid 1x3"], done
 
 
-@needs_scalapack
 def test_a_number_that_is_refused(backplane):
     done = backplane("explain", "solve", "1000000x1000000", "1000000", "--ranks", "100,1024")
     assert done.code == 4 and "100 ranks: a rank would have more than 2^31 - 1 elements" in " ".join(done.out.split()), done
     assert "1024 ranks, grid 32x32" in done.out, done
 
 
-@needs_scalapack
 @pytest.mark.parametrize("words", [("lu_solve", "300x300", "300", "300"), ("eigh", "300x300"), ("svd", "300x200"), ("gemm", "300x200", "300x100", "--trans-a"),
                                    ("cholesky_solve", "c64", "300", "300x300"), ("lstsq", "f32", "300x200", "300", "--driver", "gels"), ("matrix_norm", "300x200")])
 def test_operations(backplane, words):
