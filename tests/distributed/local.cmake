@@ -50,6 +50,15 @@ if(TEST distributed_volume_16)
     set_tests_properties(distributed_volume_9 distributed_volume_16 PROPERTIES LABELS long)
 endif()
 
+# Two hosts, with a network between them, which is cut in one of the tests.
+if(Python3_FOUND AND NOT CMAKE_CROSSCOMPILING)
+    set(two_hosts ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_LIST_DIR}/two_hosts.py)
+    add_project_test(distributed_two_hosts ${two_hosts} --says " 0 failed" ${ranks_programs}/ranks_refusals)
+    add_project_test(distributed_two_hosts_files ${two_hosts} --says " 0 failed" ${ranks_programs}/ranks_files save ${ranks_programs}/two-hosts.npy)
+    add_project_test(distributed_two_hosts_cut ${two_hosts} --cut ${ranks_programs}/ranks_refusals cut)
+    set_tests_properties(distributed_two_hosts distributed_two_hosts_files distributed_two_hosts_cut PROPERTIES PROCESSORS 2 RESOURCE_LOCK hosts)
+endif()
+
 # Ranks that are lost: the job fails, within the time limit.
 foreach(mpi openmpi mpich)
     add_ranks_test(${mpi}_skip ${mpi} 2 --fails --says "rank 0 has told the loss" ${ranks_programs}/ranks_refusals skip)

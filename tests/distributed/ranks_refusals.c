@@ -1,8 +1,9 @@
 /* ranks_refusals.c - checks that calls which cannot be right fail with the same status on all ranks, and end no
  * process.
  *
- * Usage: ranks_refusals [skip | kill | during | exit | alone | finalize]. With a word, the last rank skips a call, is
- * killed between calls or during one, exits with 0, or MPI is not initialized. */
+ * Usage: ranks_refusals [skip | kill | during | exit | alone | finalize | cut FOLDER]. With a word, the last rank skips
+ * a call, is killed between calls or during one, exits with 0, MPI is not initialized, or the network between the ranks
+ * is cut (two_hosts.py). */
 #include "distributed/ranks.h"
 
 #include <dlfcn.h>
@@ -401,6 +402,36 @@ static int lose(const char *how) {
     return 3; /* the launcher may take a while to see it */
 }
 
+static void write_file(const char *folder, const char *stem) {
+    char path[512];
+    snprintf(path, sizeof path, "%s/%s.%d", folder, stem, ranks_rank);
+    FILE *file = fopen(path, "w");
+    CHECK(file && fclose(file) == 0, "%s", path);
+}
+
+/* Both ranks run, and cannot reach each other any more. */
+static int lose_network(const char *folder) {
+    ranks_matrix a, b;
+    bp_dist like = plain();
+    char cut[512];
+    snprintf(cut, sizeof cut, "%s/CUT", folder);
+    ranks_make(&a, &like, BP_F64, N, N, ranks_random);
+    ranks_make(&b, &like, BP_F64, N, N, NULL);
+    CHECK(bp_matmul(&a.view.tensor, &a.view.tensor, &b.view.tensor) == BP_OK, "before");
+    bp_set("dist.timeout", "2");
+    write_file(folder, "READY");
+    while (access(cut, F_OK) != 0) {
+        usleep(10000);
+    }
+    expect(bp_matmul(&a.view.tensor, &a.view.tensor, &b.view.tensor), BP_E_TIMEOUT, "dist.timeout", "a lost network");
+    expect(bp_matmul(&a.view.tensor, &a.view.tensor, &b.view.tensor), BP_E_TIMEOUT, "any more", "the call after it");
+    const int failed = ranks_end();
+    if (!failed) {
+        write_file(folder, "TOLD");
+    }
+    return failed;
+}
+
 /* A program that finalizes MPI itself. */
 static int after_finalize(void) {
     bp_comm_info info = {.struct_size = sizeof info};
@@ -436,6 +467,9 @@ int main(int count, char **arguments) {
     }
     if (count > 1 && strcmp(arguments[1], "during") == 0) {
         return lose_during();
+    }
+    if (count > 2 && strcmp(arguments[1], "cut") == 0) {
+        return lose_network(arguments[2]);
     }
     if (count > 1) {
         return lose(arguments[1]);
