@@ -184,9 +184,10 @@ typedef struct counts {
     int tensor, plain;   /* of f32, with and without tensor cores */
 } counts;
 
-/* Tries a problem under all switches; precision is about f32. */
-static void try_switches(bp_problem *problem, int call, const char *text, bool always, counts *all) {
-    for (int k = 0; k < 8; k += problem->dtype == BP_F32 ? 1 : 2) {
+/* Tries a problem under switches: bit 0 of a number is TF32, bit 1 cudnn.deterministic, bit 2 "direct". */
+static void try_switches(bp_problem *problem, int call, const char *text, bool always, counts *all, int first,
+                         int step) {
+    for (int k = first; k < 8; k += step) {
         bp__cudnn_engine engine;
         problem->policy.precision = k & 1;
         problem->policy.convolutions = k & 2 ? BP_CUDNN_DETERMINISTIC : 0;
@@ -202,6 +203,16 @@ static void try_switches(bp_problem *problem, int call, const char *text, bool a
     }
 }
 
+/* All switches for a convolution alone; TF32 is about f32. With a bias, engines may compile for seconds: the default of
+ * the switches, and the strictest. */
+static void try_problem(bp_problem *problem, const char *text, counts *all, counts *biased) {
+    enum { DEFAULT = 1, TO_STRICTEST = 5 };
+    const bool sums = problem->op == BP_OP_CONV_WEIGHT;
+    try_switches(problem, 0, text, true, all, 0, problem->dtype == BP_F32 ? 1 : 2);
+    problem->of.conv.has_bias = 1;
+    try_switches(problem, sums, text, problem->op != BP_OP_CONV, biased, DEFAULT, TO_STRICTEST);
+}
+
 static void try_device(int capability) {
     static const bp_dtype types[] = {BP_F16, BP_BF16, BP_F32, BP_F64};
     counts all = {0}, biased = {0};
@@ -213,13 +224,7 @@ static void try_device(int capability) {
             bp_problem problem = problem_of(operations[k % 3], types[k / 3 % 4], &shapes[i], k / 12);
             snprintf(text, sizeof text, "sm_%d, %s, %s, %s, %s", capability / 10, names[k % 3],
                      bp_dtype_name(types[k / 3 % 4]), shapes[i].name, k / 12 ? "channels last" : "channels first");
-            try_switches(&problem, 0, text, true, &all);
-            problem.of.conv.has_bias = 1;
-            if (k % 3 == 2) {
-                try_switches(&problem, 1, text, true, &all);
-            } else {
-                try_switches(&problem, 0, text, k % 3 == 1, &biased);
-            }
+            try_problem(&problem, text, &all, &biased);
         }
     }
     print_message("sm_%d: %d graphs, f32 on tensor cores %d, without %d; with a bias %d, without an engine %d\n",
