@@ -137,9 +137,9 @@ static bp_problem problem_of(uint32_t op, bp_dtype dtype, const shape *s, bool l
 
 /* ---- Plans ---- */
 
-/* The engine must not have a note that a switch is about. */
-static void check_notes(const bp_problem *problem, bool direct, const bp__cudnn_engine *engine) {
-    const bool exact = problem->dtype == BP_F32 && problem->policy.precision == 0;
+/* The engine must not have a note that a switch is about. Sums, the second call, do not use TF32. */
+static void check_notes(const bp_problem *problem, bool direct, int call, const bp__cudnn_engine *engine) {
+    const bool exact = problem->dtype == BP_F32 && (problem->policy.precision == 0 || call > 0);
     const unsigned transforms =
         BIT(FFT) | BIT(WINOGRAD) | BIT(WINOGRAD_TILE_4x4) | BIT(WINOGRAD_TILE_6x6) | BIT(WINOGRAD_TILE_13x13);
     const unsigned wrong = BIT(DOWN_CONVERT_INPUTS) | BIT(REDUCED_PRECISION_REDUCTION) |
@@ -153,23 +153,26 @@ static void check_notes(const bp_problem *problem, bool direct, const bp__cudnn_
 /* Returns whether an engine makes a plan of a graph of the problem. */
 static bool find_engine(const bp_problem *problem, bool direct, int call, bp__cudnn_engine *engine) {
     bp_verdict verdict = BP_VERDICT_INIT;
-    bp__cudnn_conv conv;
+    bp__cudnn_offer offer = {.refused = bp__cudnn_refused_notes(problem, direct), .rank = -1};
     bp__cudnn_graph graph;
     bp__cudnn_execution execution = {0};
-    const bp__cudnn_filter filter = {
-        .refused = bp__cudnn_refused_notes(problem, direct), .workspace = INT64_MAX, .rank = -1};
-    if (!bp__cudnn_conv_of(&instance, problem, &conv, &verdict)) {
+    bp__cudnn_sequence sequence;
+    const bp_device_info facts = {.memory = UINT64_C(85000000000)};
+    if (!bp__cudnn_conv_of(&instance, problem, &offer.conv, &verdict)) {
         fail_msg("%s", verdict.text);
     }
+    bp__cudnn_conv_sequence(&offer, &facts, &sequence);
+    bp__cudnn_filter filter = sequence.filter;
+    filter.refused |= call > 0 ? sequence.refused_later : 0;
     bp__cudnn_graph_begin(&graph, &instance.api, NULL, device);
-    bp__cudnn_conv_describe(&conv, call, &graph, BP__CUDNN_ALIGNMENT);
+    bp__cudnn_conv_describe(&offer.conv, call, &graph, BP__CUDNN_ALIGNMENT);
     bp__cudnn_graph_complete(&graph);
     if (graph.status != BP__CUDNN_STATUS_SUCCESS) {
         fail_library("a graph");
     }
     const bool found = bp__cudnn_first_execution(&graph, &filter, &execution) == BP__CUDNN_STATUS_SUCCESS;
     *engine = execution.engine;
-    check_notes(problem, direct, engine);
+    check_notes(problem, direct, call, engine);
     bp__cudnn_execution_free(&instance.api, &execution);
     bp__cudnn_graph_free(&graph);
     return found;
