@@ -137,9 +137,9 @@ static bp_problem problem_of(uint32_t op, bp_dtype dtype, const shape *s, bool l
 
 /* ---- Plans ---- */
 
-/* The engine must not have a note that a switch is about. */
-static void check_notes(const bp_problem *problem, bool direct, const bp__cudnn_engine *engine) {
-    const bool exact = problem->dtype == BP_F32 && problem->policy.precision == 0;
+/* The engine must not have a note that a switch is about. Sums, the second call, do not use TF32. */
+static void check_notes(const bp_problem *problem, bool direct, int call, const bp__cudnn_engine *engine) {
+    const bool exact = problem->dtype == BP_F32 && (problem->policy.precision == 0 || call > 0);
     const unsigned transforms =
         BIT(FFT) | BIT(WINOGRAD) | BIT(WINOGRAD_TILE_4x4) | BIT(WINOGRAD_TILE_6x6) | BIT(WINOGRAD_TILE_13x13);
     const unsigned wrong = BIT(DOWN_CONVERT_INPUTS) | BIT(REDUCED_PRECISION_REDUCTION) |
@@ -153,23 +153,26 @@ static void check_notes(const bp_problem *problem, bool direct, const bp__cudnn_
 /* Returns whether an engine makes a plan of a graph of the problem. */
 static bool find_engine(const bp_problem *problem, bool direct, int call, bp__cudnn_engine *engine) {
     bp_verdict verdict = BP_VERDICT_INIT;
-    bp__cudnn_conv conv;
+    bp__cudnn_offer offer = {.refused = bp__cudnn_refused_notes(problem, direct), .rank = -1};
     bp__cudnn_graph graph;
     bp__cudnn_execution execution = {0};
-    const bp__cudnn_filter filter = {
-        .refused = bp__cudnn_refused_notes(problem, direct), .workspace = INT64_MAX, .rank = -1};
-    if (!bp__cudnn_conv_of(&instance, problem, &conv, &verdict)) {
+    bp__cudnn_sequence sequence;
+    const bp_device_info facts = {.memory = UINT64_C(85000000000)};
+    if (!bp__cudnn_conv_of(&instance, problem, &offer.conv, &verdict)) {
         fail_msg("%s", verdict.text);
     }
+    bp__cudnn_conv_sequence(&offer, &facts, &sequence);
+    bp__cudnn_filter filter = sequence.filter;
+    filter.refused |= call > 0 ? sequence.refused_later : 0;
     bp__cudnn_graph_begin(&graph, &instance.api, NULL, device);
-    bp__cudnn_conv_describe(&conv, call, &graph, BP__CUDNN_ALIGNMENT);
+    bp__cudnn_conv_describe(&offer.conv, call, &graph, BP__CUDNN_ALIGNMENT);
     bp__cudnn_graph_complete(&graph);
     if (graph.status != BP__CUDNN_STATUS_SUCCESS) {
         fail_library("a graph");
     }
     const bool found = bp__cudnn_first_execution(&graph, &filter, &execution) == BP__CUDNN_STATUS_SUCCESS;
     *engine = execution.engine;
-    check_notes(problem, direct, engine);
+    check_notes(problem, direct, call, engine);
     bp__cudnn_execution_free(&instance.api, &execution);
     bp__cudnn_graph_free(&graph);
     return found;
@@ -184,9 +187,10 @@ typedef struct counts {
     int tensor, plain;   /* of f32, with and without tensor cores */
 } counts;
 
-/* Tries a problem under all switches; precision is about f32. */
-static void try_switches(bp_problem *problem, int call, const char *text, bool always, counts *all) {
-    for (int k = 0; k < 8; k += problem->dtype == BP_F32 ? 1 : 2) {
+/* Tries a problem under switches: bit 0 of a number is TF32, bit 1 cudnn.deterministic, bit 2 "direct". */
+static void try_switches(bp_problem *problem, int call, const char *text, bool always, counts *all, int first,
+                         int step) {
+    for (int k = first; k < 8; k += step) {
         bp__cudnn_engine engine;
         problem->policy.precision = k & 1;
         problem->policy.convolutions = k & 2 ? BP_CUDNN_DETERMINISTIC : 0;
@@ -202,6 +206,16 @@ static void try_switches(bp_problem *problem, int call, const char *text, bool a
     }
 }
 
+/* All switches for a convolution alone; TF32 is about f32. With a bias, engines may compile for seconds: the default of
+ * the switches, and the strictest. */
+static void try_problem(bp_problem *problem, const char *text, counts *all, counts *biased) {
+    enum { DEFAULT = 1, TO_STRICTEST = 5 };
+    const bool sums = problem->op == BP_OP_CONV_WEIGHT;
+    try_switches(problem, 0, text, true, all, 0, problem->dtype == BP_F32 ? 1 : 2);
+    problem->of.conv.has_bias = 1;
+    try_switches(problem, sums, text, problem->op != BP_OP_CONV, biased, DEFAULT, TO_STRICTEST);
+}
+
 static void try_device(int capability) {
     static const bp_dtype types[] = {BP_F16, BP_BF16, BP_F32, BP_F64};
     counts all = {0}, biased = {0};
@@ -213,13 +227,7 @@ static void try_device(int capability) {
             bp_problem problem = problem_of(operations[k % 3], types[k / 3 % 4], &shapes[i], k / 12);
             snprintf(text, sizeof text, "sm_%d, %s, %s, %s, %s", capability / 10, names[k % 3],
                      bp_dtype_name(types[k / 3 % 4]), shapes[i].name, k / 12 ? "channels last" : "channels first");
-            try_switches(&problem, 0, text, true, &all);
-            problem.of.conv.has_bias = 1;
-            if (k % 3 == 2) {
-                try_switches(&problem, 1, text, true, &all);
-            } else {
-                try_switches(&problem, 0, text, k % 3 == 1, &biased);
-            }
+            try_problem(&problem, text, &all, &biased);
         }
     }
     print_message("sm_%d: %d graphs, f32 on tensor cores %d, without %d; with a bias %d, without an engine %d\n",

@@ -165,6 +165,32 @@ static void other_providers(void **state) {
     assert_ok(restart_with(CUDNN_DOUBLES "/good:" DOUBLES "/good"));
 }
 
+/* TF32 is about the products: the gradient by the bias is a sum of numbers as they are. */
+static void gradients_by_biases_are_exact(void **state) {
+    (void)state;
+    conv_trial t;
+    reference_results made;
+    conv_case c = small_case(BP_F32);
+    c.pass = BP_CONV_WEIGHT;
+    c.has_bias = true;
+    make_conv(&t, &c);
+    assert_ok(run_conv(&t, "cudnn.allow_tf32=true"));
+    assert_int_equal(the_cudnn()->engine, CUDNN_ENGINE_PLAIN); /* of the last call */
+    assert_ok(reference_of_conv(&made, &t.on_host));
+    for (int i = 0; i < CONV_TENSORS; i++) {
+        get(&t.device[i]);
+    }
+    assert_int_equal(made.count, 2);
+    for (int i = 0; i < 2; i++) {
+        double error;
+        assert_ok(reference_error(&made.of[i].values, made.of[i].tensor, &error));
+        const bool within = error <= reference_bound(&made.of[i].values, BP_F32);
+        assert_int_equal(within, made.of[i].tensor == t.on_host.bias_gradient);
+    }
+    reference_results_free(&made);
+    free_conv(&t);
+}
+
 static void the_switch_is_off(void **state) {
     (void)state;
     conv_trial t;
@@ -263,6 +289,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(measuring_leaves_nothing, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(no_memory_to_measure, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(other_providers, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(gradients_by_biases_are_exact, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(the_switch_is_off, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(results_repeat, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(explanations, begin_cudnn, end_cudnn),

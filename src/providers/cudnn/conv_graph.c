@@ -235,7 +235,7 @@ static bp__cudnn_place place_ones(bp__cudnn_sequence *sequence, const bp__cudnn_
     return all;
 }
 
-/* Adds the call that makes the gradient by the bias. */
+/* Adds the call that makes the gradient by the bias. TF32 is for products, so that it does not round these numbers. */
 static void add_sum(bp__cudnn_sequence *sequence, const bp__cudnn_conv *conv, const bp__cudnn_place *places) {
     const bp__cudnn_conv sum = sum_of(conv);
     const bp__cudnn_side *summed = &conv->side[conv->summed];
@@ -249,6 +249,7 @@ static void add_sum(bp__cudnn_sequence *sequence, const bp__cudnn_conv *conv, co
     bp__cudnn_bind(sequence, 1, BIAS_UID, bias, bytes);
     bp__cudnn_bind(sequence, 1, FIRST_UID + conv->summed, places[conv->summed], summed->bytes);
     sequence->call_count = 2;
+    sequence->refused_later = summed->tensor.type == BP__CUDNN_DATA_FLOAT ? 1u << BP__CUDNN_NOTE_TENSOR_CORE : 0;
     bp__cudnn_add_call(sequence, 1);
     if (buffered) {
         bp__cudnn_add_copy(sequence, operand, &conv->bias_stride, bias, &one, 1, &channels);

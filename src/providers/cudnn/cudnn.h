@@ -168,6 +168,7 @@ typedef struct bp__cudnn_sequence {
     uint64_t buffers;        /* bytes of the workspace, before the library's part */
     int64_t item;            /* bytes of an element: the least alignment */
     bp__cudnn_filter filter; /* its rank is the first call's */
+    uint32_t refused_later;  /* notes that later calls refuse, too */
     int64_t measured;        /* most engines of the first call that are measured; 0: none */
 } bp__cudnn_sequence;
 

@@ -58,7 +58,10 @@ static bp_status make_call(bp__cudnn_prepared *plan, bp__cudnn_calls *calls, int
     bp__cudnn_graph *graph = &calls->graph[call];
     bp__cudnn_filter filter = plan->sequence.filter;
     filter.workspace = most_workspace < filter.workspace ? most_workspace : filter.workspace;
-    filter.rank = call == 0 ? filter.rank : -1;
+    if (call > 0) {
+        filter.rank = -1;
+        filter.refused |= plan->sequence.refused_later;
+    }
     bp__cudnn_graph_begin(graph, &plan->instance->api, plan->on->handle, NULL);
     plan->sequence.describe(plan->what, call, graph, alignment);
     bp__cudnn_graph_complete(graph);

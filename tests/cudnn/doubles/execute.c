@@ -78,7 +78,9 @@ cudnnStatus_t cudnnSetStream(cudnnHandle_t own, cudaStream_t stream) {
     own->stream = stream;
     own->streamer = pthread_self();
     own->has_stream = true;
-    sched_yield(); /* another thread may set its own now, unless the user forbids it */
+    for (int i = 0; i < 10; i++) { /* another thread may set its own now, unless the user forbids it */
+        sched_yield();
+    }
     return leave(own, BP__CUDNN_STATUS_SUCCESS);
 }
 
