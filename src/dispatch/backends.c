@@ -253,8 +253,8 @@ static bool is_read(const bp_setting_info *entry) {
     const backend *b = backend_of(entry->name);
     const unsigned read = BP_SETTING_POLICY | BP_SETTING_CUDA;
     if (b && b->runtime) {
-        const bool chooses = (entry->flags & (read | BP_SETTING_ALIAS)) &&
-                             entry->number != BP_SET_cuda_fp16_bf16_reduction_math_sdp;
+        const bool chooses =
+            (entry->flags & (read | BP_SETTING_ALIAS)) && entry->number != BP_SET_cuda_fp16_bf16_reduction_math_sdp;
         return chooses || entry->number == BP_SET_cuda_cufft_plan_cache_max_size;
     }
     return !(entry->flags & BP_SETTING_INHERITS) || (entry->flags & read);
@@ -289,7 +289,7 @@ static bp_status has_rivals(const bp__family *family, bool *rivals) {
     bp__candidate **list;
     int count;
     bp_problem sample;
-    BP__TRY(bp__candidates(true, &list, &count));
+    BP__TRY(bp__candidates(&BP__NEED_ALL, -1, &list, &count));
     *rivals = false;
     for (int class = 0; class < BP__CLASSES && !*rivals; class ++) {
         counter c = {.base = {count_offer}};
