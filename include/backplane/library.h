@@ -3,7 +3,8 @@
  * The first call of any function searches (loader cache, standard folders, LD_LIBRARY_PATH, BACKPLANE_LIBRARY_PATH,
  * virtual environment, conda prefix, loaded objects) and reads ELF data. It probes each library that is not in the
  * probe cache, in a child process. Nothing is loaded into the calling process. The list is kept until
- * bp_libraries_refresh() or bp_reset(). All functions are thread-safe.
+ * bp_libraries_refresh() or bp_reset(). Calls of operations have only those libraries probed that they can use; these
+ * functions complete the list. All functions are thread-safe.
  */
 #ifndef BACKPLANE_LIBRARY_H
 #define BACKPLANE_LIBRARY_H

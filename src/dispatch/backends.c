@@ -294,7 +294,7 @@ static bp_status has_rivals(const bp__family *family, bool *rivals) {
     bp__candidate **list;
     int count;
     bp_problem sample;
-    BP__TRY(bp__candidates(true, &list, &count));
+    BP__TRY(bp__candidates(&BP__NEED_ALL, -1, &list, &count));
     *rivals = false;
     for (int class = 0; class < BP__CLASSES && !*rivals; class ++) {
         counter c = {.base = {count_offer}};

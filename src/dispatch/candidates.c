@@ -3,7 +3,7 @@
  * A provider that needs no library is a candidate on its own. Built-in providers come first in the list and need no
  * search of the machine. Libraries are searched for when a choice first needs them. A candidate lives until bp_reset,
  * because plans refer to it. If the library list is rebuilt, entries of unchanged files keep their candidate. */
-#include "dispatch/internal.h"
+#include "dispatch/times/calibrate.h"
 #include "base/uncancelled.h"
 
 #include "machine/internal.h"
@@ -20,7 +20,8 @@ static struct {
     int count;
     bool with_libraries;
     const bp_library_info **entries; /* the library list that it was made from */
-    int calibration;                 /* the setting's value that its times follow */
+    bool timed;                      /* the candidates have their stored times */
+    bp__class_set measured;          /* those without times were measured, or could not be */
     bool measuring;                  /* a thread measures candidates */
     struct retired {
         struct retired *next;
@@ -139,6 +140,11 @@ static bp_status fill(bp__candidate **list, int *count, const bp__module *module
     return BP_OK;
 }
 
+static void forget_times(void) {
+    state.timed = false;
+    state.measured = (bp__class_set){{0}};
+}
+
 static bp_status publish(bp__candidate **list, int count, bool with_libraries, const bp_library_info **entries) {
     if (state.list) {
         struct retired *node = bp__alloc(sizeof *node);
@@ -153,20 +159,26 @@ static bp_status publish(bp__candidate **list, int count, bool with_libraries, c
     state.count = count;
     state.with_libraries = with_libraries;
     state.entries = entries;
-    state.calibration = 0;
+    forget_times();
     return BP_OK;
 }
 
 /* Gives the candidates their stored times, if the thread's settings want them. Sets *measure if this thread is to
- * measure what has none. */
-static bp_status load_times(bool *measure) {
+ * measure those that have none of the class. */
+static bp_status load_times(int class, bool *measure) {
     enum { OFF, READ, AUTO, READ_WRITE = 2 };
     const int wanted = bp__setting_int(BP_SET_deterministic) ? OFF : (int)bp__setting_int(BP_SET_calibration);
-    if (!state.with_libraries || state.measuring || wanted <= state.calibration) {
+    if (!state.with_libraries || state.measuring || wanted == OFF) {
         return BP_OK;
     }
-    state.calibration = wanted;
-    *measure = state.measuring = wanted == AUTO && bp__setting_int(BP_SET_registry_cache) == READ_WRITE;
+    if (wanted == AUTO && class >= 0 && !bp__class_in(&state.measured, class)) {
+        bp__class_add(&state.measured, class, true);
+        *measure = state.measuring = bp__setting_int(BP_SET_registry_cache) == READ_WRITE;
+    }
+    if (state.timed) {
+        return BP_OK;
+    }
+    state.timed = true;
     return bp__calibrate_load(state.list, state.count);
 }
 
@@ -198,30 +210,41 @@ static bp_status rebuild(bool with_libraries, const bp_library_info **entries, i
     return status;
 }
 
-static bp_status candidates(bool need_libraries, bp__candidate ***list, int *count) {
+/* Adds what providers of others may need. They do not tell which of their operations need which libraries. */
+static bp__need with_modules(bp__need need, const bp__module *modules, int count) {
+    for (int i = 0; i < count; i++) {
+        const bp_provider *provider = modules[i].provider;
+        if (provider && !provider->runtimes && !bp__provider_is_own(provider->name) && provider->library_kinds) {
+            need = (bp__need){need.kinds | provider->library_kinds, false};
+        }
+    }
+    return need;
+}
+
+static bp_status candidates(const bp__need *need, int class, bp__candidate ***list, int *count) {
     BP__UNCANCELLED;
     const bp__module *modules = NULL;
     const bp_library_info **entries = NULL;
     int module_count = 0;
     int entry_count = 0;
     BP__TRY(bp__modules(&modules, &module_count));
-    if (need_libraries) {
-        BP__TRY(bp__libraries(&entries, &entry_count));
+    if (need) {
+        BP__TRY(bp__libraries(with_modules(*need, modules, module_count), &entries, &entry_count));
     }
     bool measure = false;
     pthread_mutex_lock(&bp__candidates_mutex);
     bp_status status = BP_OK;
-    if (!state.list || (need_libraries && (!state.with_libraries || state.entries != entries))) {
-        status = rebuild(need_libraries, entries, entry_count, modules, module_count);
+    if (!state.list || (need && (!state.with_libraries || state.entries != entries))) {
+        status = rebuild(need != NULL, entries, entry_count, modules, module_count);
     }
     if (status == BP_OK) {
-        status = load_times(&measure);
+        status = load_times(class, &measure);
     }
     *list = state.list;
     *count = state.count;
     pthread_mutex_unlock(&bp__candidates_mutex);
     if (measure) { /* without the mutex, because it takes seconds: other threads and fork do not wait */
-        const bp_status measured = status == BP_OK ? bp__calibrate_first(*list, *count) : BP_OK;
+        const bp_status measured = status == BP_OK ? bp__calibrate_first(*list, *count, class) : BP_OK;
         end_measuring();
         status = status == BP_OK ? measured : status;
     }
@@ -229,16 +252,16 @@ static bp_status candidates(bool need_libraries, bp__candidate ***list, int *cou
 }
 
 /* A candidate that cannot be opened is refused later; that is no error of the call. */
-bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count) {
+bp_status bp__candidates(const bp__need *need, int class, bp__candidate ***list, int *count) {
     bp__held_error held;
     bp__error_hold(&held);
-    return bp__error_finish(&held, candidates(need_libraries, list, count));
+    return bp__error_finish(&held, candidates(need, class, list, count));
 }
 
 bp_status bp__candidates_measure(const bp__calibration_request *request) {
     bp__candidate **list;
     int count;
-    BP__TRY(bp__candidates(true, &list, &count));
+    BP__TRY(bp__candidates(&BP__NEED_ALL, -1, &list, &count));
     pthread_mutex_lock(&bp__candidates_mutex);
     const bool busy = state.measuring;
     state.measuring = true;
@@ -262,7 +285,7 @@ bool bp__candidates_are_measured(void) {
 void bp__candidates_forked(void) {
     if (state.measuring) {
         state.measuring = false;
-        state.calibration = 0;
+        forget_times();
     }
 }
 
@@ -299,7 +322,7 @@ bp_status bp_library_threads(const char *id, int *count) {
     }
     bp__candidate **list;
     int candidates;
-    BP__TRY(bp__candidates(true, &list, &candidates));
+    BP__TRY(bp__candidates(&BP__NEED_ALL, -1, &list, &candidates));
     for (int i = 0; i < candidates; i++) {
         if (bp__name_matches(id, list[i], "") == 2) {
             return threads_of(list[i], count);

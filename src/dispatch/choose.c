@@ -261,30 +261,56 @@ static void decide(bp__choice *choice, const bp_problem *problem) {
                   exact ? "" : ", whose family has another library for this type");
 }
 
+/* Makes the remaining checks of the chosen library, because none is opened without them. If nothing was chosen, asks
+ * for all libraries, whose reasons the error has. Sets *again if the choice is to be made again. */
+static bp_status finish_choice(const bp__choice *choice, bp__need *need, bool *again) {
+    const bp__candidate *chosen = choice->chosen < 0 ? NULL : choice->offers[choice->chosen].candidate;
+    const bool was_all = need->kinds == BP__NEED_ALL.kinds && !need->brief;
+    if (chosen) {
+        return chosen->library ? bp__library_check_rest(chosen->library, again) : BP_OK;
+    }
+    *again = !was_all;
+    *need = BP__NEED_ALL;
+    return BP_OK;
+}
+
+/* Makes the choice among all candidates that may run the problem. */
+static bp_status choose_among(bp__choice *choice, const bp__failures *failures, bp__need need) {
+    bool again = false;
+    do {
+        if (again) {
+            bp__text_free(&choice->decision);
+            bp__text_free(&choice->warning);
+        }
+        again = false;
+        BP__TRY(bp__evaluate_all(choice, &need));
+        bp__failures_mark(failures, choice);
+        bp__tune_choice(choice);
+        decide(choice, &choice->asked);
+        BP__TRY(finish_choice(choice, &need, &again));
+    } while (again);
+    bp__name_warn_of_unknown(choice);
+    return BP_OK;
+}
+
 /* Makes the choice for the problem in choice->asked. */
 static bp_status choose(bp__choice *choice, const bp__failures *failures, bool all) {
     const bp_problem *asked = &choice->asked;
     const char *preferred = is_preferable(asked) ? bp__policy_preferred(asked) : "";
     /* A preference for a provider without a library is decided without a search of the machine. */
-    bool early = false;
     if (!all && *preferred) {
-        BP__TRY(bp__evaluate_all(choice, false));
+        BP__TRY(bp__evaluate_all(choice, NULL));
         bp__failures_mark(failures, choice);
         int wanted = best_match(choice, preferred);
         const bp__offer *offer = wanted < 0 ? NULL : &choice->offers[wanted];
-        early = offer && !offer->candidate->library && bp__offer_is_usable(offer) &&
-                bp__name_matches(preferred, offer->candidate, offer->verdict.algorithm) > 0;
+        if (offer && !offer->candidate->library && bp__offer_is_usable(offer) &&
+            bp__name_matches(preferred, offer->candidate, offer->verdict.algorithm) > 0) {
+            bp__tune_choice(choice);
+            decide(choice, asked);
+            return BP_OK;
+        }
     }
-    if (!early) {
-        BP__TRY(bp__evaluate_all(choice, true));
-        bp__failures_mark(failures, choice);
-    }
-    bp__tune_choice(choice);
-    decide(choice, asked);
-    if (!early) {
-        bp__name_warn_of_unknown(choice);
-    }
-    return BP_OK;
+    return choose_among(choice, failures, all ? BP__NEED_ALL : bp__need_of(asked));
 }
 
 /* Applies deterministic_algorithms.warn_only: a candidate without the guarantee is better than none. */

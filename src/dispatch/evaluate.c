@@ -1,4 +1,5 @@
 /* evaluate.c - asks every candidate for its offers of a problem, and refuses what settings or limits do not permit. */
+#include "dispatch/times/calibrate.h"
 #include "dispatch/times/tune.h"
 #include "device/internal.h"
 #include "dist/internal.h"
@@ -126,6 +127,10 @@ static uint32_t reasons_of(const bp__candidate *candidate, const bp_problem *pro
 
 bool bp__candidate_offers(const bp__candidate *candidate, const bp_problem *sample) {
     return (reasons_of(candidate, sample) & ~(1u << BP_REASON_OP | 1u << BP_REASON_SYMBOL)) != 0;
+}
+
+bool bp__candidate_refuses_type(const bp__candidate *candidate, const bp_problem *sample) {
+    return reasons_of(candidate, sample) == 1u << BP_REASON_DTYPE;
 }
 
 /* Refuses an excluded candidate. One that does not offer the operation is refused for that, like any other. */
@@ -302,10 +307,27 @@ static bool is_short_of_memory(const bp__choice *choice) {
     return false;
 }
 
-bp_status bp__evaluate_all(bp__choice *choice, bool need_libraries) {
+static const bp__preference *preference_of(const bp__family *family) {
+    for (int i = 0; i < BP__FAMILIES && !family->preferred; i++) {
+        const bp__family *other = bp__family_at(i);
+        family = other->preferred && other->preference == family->preference ? other : family;
+    }
+    return family->preferred;
+}
+
+/* A choice that measures first opens libraries that it does not choose. */
+bp__need bp__need_of(const bp_problem *problem) {
+    const bp__family *family = bp__family_of(problem);
+    const bp__preference *libraries = preference_of(family);
+    const bool measures = bp__benchmark_mode(&problem->policy) == BP__BENCHMARK_NOW;
+    return problem->place != 0 || !libraries ? BP__NEED_ALL
+                                             : (bp__need){libraries->kinds, family->products && !measures};
+}
+
+bp_status bp__evaluate_all(bp__choice *choice, const bp__need *need) {
     bp__candidate **candidates;
     int count;
-    BP__TRY(bp__candidates(need_libraries, &candidates, &count));
+    BP__TRY(bp__candidates(need, need ? bp__calibrate_class_of(&choice->asked) : -1, &candidates, &count));
     const char *exclude = bp__policy_text(choice->asked.policy.exclude);
     bp__text_free(&choice->found);
     choice->count = 0;

@@ -11,6 +11,7 @@
 #include "base/base.h"
 #include "calibration/calibration.h"
 #include "dispatch/family.h"
+#include "registry/internal.h"
 #include "settings/internal.h"
 
 #include <pthread.h>
@@ -29,32 +30,28 @@ struct bp__candidate {
     struct bp__candidate *next;                   /* list of all candidates ever made, for bp_reset */
 };
 
-/* Returns the current candidates. If `need_libraries` is false, the library list is not built; only providers that need
- * no library are returned, unless the list exists already. The array stays valid until bp_reset. */
-bp_status bp__candidates(bool need_libraries, bp__candidate ***list, int *count);
+/* Returns the current candidates. `need` tells what must be known of the libraries (bp__libraries). If it is NULL, the
+ * library list is not built; only providers that need no library are returned, unless the list exists already.
+ * `class`: of times that are measured first if the settings want it and there are none; -1: none. The array stays valid
+ * until bp_reset. */
+bp_status bp__candidates(const bp__need *need, int class, bp__candidate ***list, int *count);
+/* Returns what must be known of the libraries to make a choice for the problem. */
+bp__need bp__need_of(const bp_problem *problem);
 bool bp__candidate_is_native(const bp__candidate *candidate);
 const char *bp__candidate_id(const bp__candidate *candidate); /* library id or provider name */
 /* Whether its library has threads of its own. Otherwise it runs on native's. */
 bool bp__candidate_has_threads(const bp__candidate *candidate);
 const char *bp__candidate_version(const bp__candidate *candidate);
-
-/* ---- Measured times (times/calibrate.c) ---- */
-/* Sets the candidates' times from those that are stored. The caller holds the candidates' mutex. */
-bp_status bp__calibrate_load(bp__candidate *const *list, int count);
-/* Measures, and replaces the candidates' times and all cached plans if something was measured. The caller does not hold
- * the mutex. Errors: as bp__calibration_measure. */
-bp_status bp__calibrate_measure(bp__candidate *const *list, int count, const bp__calibration_request *request);
-/* Measures the first classes of candidates that have none. The only error is BP_E_NO_MEMORY. */
-bp_status bp__calibrate_first(bp__candidate *const *list, int count);
 /* Measures the current candidates. */
 bp_status bp__candidates_measure(const bp__calibration_request *request);
 bool bp__candidates_are_measured(void);
 void bp__candidates_forked(void); /* in a child of fork */
-void bp__calibrate_reset(void);
 
 extern const bp_provider *const bp__builtin_providers[]; /* ends with NULL */
 bool bp__provider_is_builtin(const char *name);
 bool bp__provider_exists(const char *name);
+/* Whether the project has the provider. Its operations need libraries of the kinds in bp__preference. */
+bool bp__provider_is_own(const char *name);
 void bp__candidates_reset(void);
 const bp_host *bp__host(void);           /* provider_host.c */
 int bp__operation_interrupted(bp_op op); /* interrupted.c: see bp_host */
@@ -151,7 +148,7 @@ typedef struct bp__choice {
 
 /* Fills the offers for the problem in choice->asked, at least one of each candidate, with their sort keys (evaluate.c).
  * If `need_libraries` is false, only the candidates that need no library. */
-bp_status bp__evaluate_all(bp__choice *choice, bool need_libraries);
+bp_status bp__evaluate_all(bp__choice *choice, const bp__need *need);
 int bp__machine_threads(void); /* processors of the machine, at least 1 */
 
 static inline bool bp__offer_is_usable(const bp__offer *offer) {
@@ -242,6 +239,8 @@ void bp__failures_free(bp__failures *failures);
 bp_status bp__choose(bp__choice *choice, const bp_problem *problem, const bp__failures *failures, bool all);
 /* Returns whether the candidate implements the sample's operation, whatever settings in force refuse. */
 bool bp__candidate_offers(const bp__candidate *candidate, const bp_problem *sample);
+/* Returns whether the candidate refuses the sample for its element type alone. */
+bool bp__candidate_refuses_type(const bp__candidate *candidate, const bp_problem *sample);
 void bp__choice_free(bp__choice *choice);
 
 /* ---- Plans on devices (device_plans.c) ---- */

@@ -219,11 +219,11 @@ static const char *candidate_at(void *user, int index) {
 static void warn_of_unknown(bp__choice *choice, const char *setting, const char *list) {
     char name[256], suggestion[256];
     while ((list = next_name(list, name, sizeof name))) {
-        bool known = bp__library_lookup(name) != NULL;
+        bool known = false;
         for (int i = 0; i < choice->count && !known; i++) {
             known = bp__name_matches(name, choice->offers[i].candidate, NULL) > 0;
         }
-        if (!known) {
+        if (!known && !bp__library_lookup(name)) {
             bp__suggest(name, candidate_at, choice, suggestion, sizeof suggestion);
             bp__text_addf(&choice->warning, "%s%s names '%s', but there is no such library%s%s",
                           choice->warning.length > 0 ? "; " : "", setting, name, *suggestion ? "; " : "", suggestion);

@@ -192,7 +192,7 @@ bp_status bp__program_make(bp__program **program, const bp__program_source *sour
 static bp_status use_native(bp__composition *c) {
     bp__candidate **list;
     int count;
-    BP__TRY(bp__candidates(false, &list, &count));
+    BP__TRY(bp__candidates(NULL, -1, &list, &count));
     for (int i = 0; i < count; i++) {
         c->candidate = bp__candidate_is_native(list[i]) ? list[i] : c->candidate;
     }

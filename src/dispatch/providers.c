@@ -61,6 +61,16 @@ bool bp__provider_is_builtin(const char *name) {
     return false;
 }
 
+bool bp__provider_is_own(const char *name) {
+    static const char *const modules[] = {"blas", "lapack", "mkl", "xsmm", "onednn", "fftw"};
+    for (int i = 0; i < BP__COUNT(modules); i++) {
+        if (bp__text_equal(modules[i], name)) {
+            return true;
+        }
+    }
+    return bp__provider_is_builtin(name);
+}
+
 bool bp__provider_exists(const char *name) {
     bp_provider_info info = {.struct_size = sizeof info};
     bool found = false;

@@ -161,7 +161,7 @@ bp_status bp_preferred_check(const char *setting, const char *library) {
     bp_problem sample;
     found f;
     BP__TRY(sample_of(&sample, family));
-    BP__TRY(bp__candidates(true, &f.list, &f.count));
+    BP__TRY(bp__candidates(&BP__NEED_ALL, -1, &f.list, &f.count));
     look(&f, library, &sample);
     return f.able ? BP_OK : refuse(family, &f, library, &sample);
 }

@@ -1,7 +1,8 @@
-/* main.c - what backplane-probe does: opens one library, queries and tests it, and writes the results to file descriptor 3.
+/* main.c - what backplane-probe does: opens one library, queries and tests it, and writes the results to file
+ * descriptor 3.
  *
  * Started by the registry only:
- *     backplane-probe PATH FAMILY_ID PREFIX SUFFIX CBLAS_SUFFIX KINDS DEEPBIND MILLISECONDS MEBIBYTES
+ *     backplane-probe PATH FAMILY_ID PREFIX SUFFIX CBLAS_SUFFIX KINDS DEEPBIND MILLISECONDS MEBIBYTES BRIEF
  * With --measure as its first argument it measures the times of a candidate instead (measure.c), and with --devices it
  * lists the devices of a runtime (devices.c).
  */
@@ -22,7 +23,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MOST_OUTPUT = 64 << 20, WORDS = 10 };
+enum { MOST_OUTPUT = 64 << 20, WORDS = 11 };
 
 /* Parts of the whole time that one step may take. Where memory is scarce, the first one that takes longer ends the
  * probe, and a library that works takes far less. */
@@ -266,6 +267,7 @@ int bp__probe_main(int count, char **words) {
         .cblas_suffix = words[5],
         .kinds = (unsigned)strtoul(words[6], NULL, 10),
         .deepbind = strcmp(words[7], "1") == 0,
+        .brief = strcmp(words[10], "1") == 0,
     };
     close_files_of_host();
     const int64_t milliseconds = strtoll(words[8], NULL, 10), mebibytes = strtoll(words[9], NULL, 10);

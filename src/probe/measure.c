@@ -11,6 +11,7 @@
 #include "probe/measure.h"
 
 #include "base/base.h"
+#include "dispatch/internal.h"
 #include "probe/probe.h"
 
 #include <math.h>
@@ -258,17 +259,37 @@ static void measure_class(task *t, int own, int threads) {
     }
 }
 
-/* Writes the name of the candidate, as for blas.preferred. */
-static void write_candidate(char *name, size_t size, const char *provider) {
-    bp_library_info library = {.struct_size = sizeof library};
-    const char *path = "";
-    bp_get("registry.library_path", &path, NULL, NULL);
-    const bool alone = !*path;
-    if (!alone && bp_library_find(path, &library) != BP_OK) {
+/* Returns the id of the library that is measured, for operations like the one of the class. It is probed no further. */
+static const char *find_library(const char *path, const bp__class *class) {
+    const bp_problem sample = {.op = class->op};
+    const bp_library_info **entries;
+    int count;
+    bp__libraries_leave_rest();
+    if (bp__libraries(bp__need_of(&sample), &entries, &count) != BP_OK) {
         report("error", "%s", bp_last_error());
         _exit(1);
     }
-    snprintf(name, size, "%s%s%s", alone ? "" : library.id, alone ? "" : ":", provider);
+    for (int i = 0; i < count; i++) {
+        if (bp__text_equal(entries[i]->path, path)) {
+            return entries[i]->id;
+        }
+    }
+    report("error", "%s is not listed", path);
+    _exit(1);
+}
+
+/* Writes the name of the candidate, as for blas.preferred. */
+static void write_candidate(char *name, size_t size, const char *provider, const char *classes) {
+    const char *path = "";
+    char first[BP__CLASS_NAME_BYTES];
+    bp_get("registry.library_path", &path, NULL, NULL);
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(classes, ","), classes);
+    const int class = bp__class_named(first);
+    if (*path && class >= 0) {
+        snprintf(name, size, "%s:%s", find_library(path, &bp__classes[class]), provider);
+    } else {
+        snprintf(name, size, "%s", provider);
+    }
 }
 
 /* Sets the environment of this process: the settings of discovery are read from it, when the library is first used. */
@@ -313,7 +334,7 @@ _Noreturn void measure_main(int count, char **words) {
     bp_set("plan_cache.max_size", "0");
     bp_set("fft.plan_cache.max_size", "0");
     char candidate[256];
-    write_candidate(candidate, sizeof candidate, words[2]);
+    write_candidate(candidate, sizeof candidate, words[2], words[3]);
     const int threads = (int)strtol(words[4], NULL, 10);
     const double turn_ns = strtod(words[5], NULL);
     char *rest = NULL;

@@ -221,8 +221,14 @@ void check_primitives(const subject *library) {
         report("unusable", "it has no engine for the CPU");
         return;
     }
-#define X(number, name, text) report_primitive(BP_PRIMITIVE_##name, text);
+#define X(number, name, text)                                                                                          \
+    if (number <= BP_PRIMITIVE_MATMUL_U8 || !library->brief) {                                                         \
+        report_primitive(BP_PRIMITIVE_##name, text);                                                                   \
+    }
     BP_PRIMITIVE_MAP(X)
 #undef X
+    if (library->brief) {
+        report("left", "1");
+    }
     end_dnn();
 }

@@ -29,6 +29,7 @@ typedef struct subject {
     bool deepbind;
     bool hidden; /* complex functions take the address for their result as first argument */
     bool scarce; /* limits leave less memory than it may take */
+    bool brief;  /* only what matrix products need is checked */
     int output;  /* the file that receives its output, or -1 */
 } subject;
 

@@ -39,6 +39,17 @@ static bp_status identify_opened(bp__elf *elf, bp__file *file) {
     return status;
 }
 
+/* Learns what the ELF data of a file tells, and forgets all else. */
+static bp_status identify_file(bp__file *file) {
+    bp__elf *elf = bp__alloc(sizeof *elf); /* large: not on the stack */
+    if (!elf) {
+        return bp__fail_memory(sizeof *elf, "the data of a file");
+    }
+    bp_status status = identify_opened(elf, file);
+    bp__free(elf);
+    return status;
+}
+
 /* Reads a file's facts from the probe cache, or else from its ELF data. */
 static bp_status learn_file(const bp__probe_cache *cache, bp__file *file, bool probe_all) {
     if (file->trust != BP_OK) {
@@ -47,16 +58,7 @@ static bp_status learn_file(const bp__probe_cache *cache, bp__file *file, bool p
     if (!probe_all) {
         BP__TRY(bp__probe_cache_get(cache, file));
     }
-    if (file->stored) {
-        return BP_OK;
-    }
-    bp__elf *elf = bp__alloc(sizeof *elf); /* large: not on the stack */
-    if (!elf) {
-        return bp__fail_memory(sizeof *elf, "the data of a file");
-    }
-    bp_status status = identify_opened(elf, file);
-    bp__free(elf);
-    return status;
+    return file->stored ? BP_OK : identify_file(file);
 }
 
 /* The file could not be mapped. */
@@ -76,10 +78,45 @@ bool bp__has_gpu_driver(void) {
            (path && bp__search_listed("libcuda.so.1", path));
 }
 
-static bool wants_probe(const bp__list_entry *entry) {
-    return entry->file->trust == BP_OK && !entry->target && entry->file->facts.outcome == BP__OUTCOME_NONE &&
-           !(entry->file->facts.flags & BP__FAMILY_QUIET) &&
+static bool may_be_probed(const bp__list_entry *entry) {
+    return entry->file->trust == BP_OK && !entry->target && !(entry->file->facts.flags & BP__FAMILY_QUIET) &&
            (!(entry->file->facts.flags & BP__FAMILY_HEAVY) || bp__has_gpu_driver());
+}
+
+bool bp__list_entry_waits(const bp__list_entry *entry) {
+    return entry->file->facts.outcome == BP__OUTCOME_NONE && may_be_probed(entry);
+}
+
+/* ---- What is probed ---- */
+
+/* Marks the entry's file as brief or not. Returns whether it must be probed for what is needed of the list. */
+static bool is_due(const bp__library_list *list, const bp__list_entry *entry) {
+    bp__file *file = entry->file;
+    const bool whole = file->chosen || list->wholly == BP__NEED_ALL.kinds || (file->facts.kinds & list->wholly) != 0;
+    file->brief = !whole;
+    return (whole && file->facts.left && may_be_probed(entry)) ||
+           (bp__list_entry_waits(entry) && (whole || (file->facts.kinds & list->briefly) != 0));
+}
+
+bool bp__library_list_covers(const bp__library_list *list, bp__need need) {
+    return (need.kinds & ~(need.brief ? list->briefly | list->wholly : list->wholly)) == 0;
+}
+
+/* A LAPACK is shown with the threads and kernels of its BLAS. The ids of libraries of one family depend on each other,
+ * and only BLAS and LAPACK are offered by some of a family and not by others. */
+static void add_need(bp__library_list *list, bp__need need) {
+    *(need.brief ? &list->briefly : &list->wholly) |= need.kinds;
+    list->briefly |= need.kinds & BP_LIB_LAPACK ? BP_LIB_BLAS | BP_LIB_CBLAS : 0;
+}
+
+/* Notes if nothing is left to be probed, whatever else will be needed. */
+static void note_completeness(bp__library_list *list) {
+    bool all = true;
+    for (int i = 0; i < list->count; i++) {
+        const bp__list_entry *entry = &list->entries[i];
+        all = all && !bp__list_entry_waits(entry) && !(entry->file->facts.left && may_be_probed(entry));
+    }
+    list->wholly = all ? BP__NEED_ALL.kinds : list->wholly;
 }
 
 static bp_status make_entries(bp__library_list *list) {
@@ -120,6 +157,23 @@ static bool refine(bp__file *file) {
     return enough && bp__note_blas(facts);
 }
 
+/* Probes the files from the start. What is known of them by now is forgotten, because a probe does not add to that. */
+static bp_status probe_files(bp__file *const *files, int count) {
+    for (int i = 0; i < count; i++) {
+        files[i]->stored = false;
+        if (files[i]->facts.outcome != BP__OUTCOME_NONE) {
+            BP__TRY(identify_file(files[i]));
+        }
+    }
+    BP__TRY(bp__probe(files, count));
+    for (int i = 0; i < count; i++) {
+        if (!refine(files[i])) {
+            return bp__fail_memory(sizeof **files, "a library's facts");
+        }
+    }
+    return BP_OK;
+}
+
 static bp_status probe_entries(bp__library_list *list, bp__list_mode mode) {
     bp__file **files = bp__alloc_zero((size_t)list->count + 1, sizeof *files);
     int count = 0;
@@ -127,16 +181,12 @@ static bp_status probe_entries(bp__library_list *list, bp__list_mode mode) {
         return bp__fail_memory((size_t)list->count * sizeof *files, "the libraries to probe");
     }
     for (int i = 0; i < list->count; i++) {
-        if (wants_probe(&list->entries[i])) {
-            files[count] = list->entries[i].file;
-            files[count++]->stored = false;
+        if (is_due(list, &list->entries[i])) {
+            files[count++] = list->entries[i].file;
         }
     }
     list->unknown = count > 0 && mode == BP__LIST_CACHED;
-    bp_status status = count > 0 && !list->unknown ? bp__probe(files, count) : BP_OK;
-    for (int i = 0; i < count && status == BP_OK; i++) {
-        status = refine(files[i]) ? BP_OK : bp__fail_memory(sizeof **files, "a library's facts");
-    }
+    bp_status status = count > 0 && !list->unknown ? probe_files(files, count) : BP_OK;
     bp__free(files);
     for (int i = 0; i < list->count && status == BP_OK; i++) {
         bp__list_entry *entry = &list->entries[i];
@@ -162,7 +212,14 @@ static bool mark_loaded(void *user, const char *path, uintptr_t base) {
     return true;
 }
 
-static bp_status fill(bp__library_list *list, bp__probe_cache *cache, bp__list_mode mode) {
+/* Makes the entries of what is known now. */
+static bp_status finish(bp__library_list *list, const bp__probe_cache *cache) {
+    note_completeness(list);
+    BP__TRY(bp__probe_cache_save(cache, &list->search));
+    return bp__list_entries_finish(list);
+}
+
+static bp_status fill(bp__library_list *list, bp__probe_cache *cache, bp__list_mode mode, bp__need need) {
     bp__search *search = &list->search;
     BP__TRY(bp__scan(search));
     for (int i = 0; i < search->file_count; i++) {
@@ -171,6 +228,7 @@ static bp_status fill(bp__library_list *list, bp__probe_cache *cache, bp__list_m
     bp__loaded_visit(mark_loaded, search);
     bp__merge_copies(search);
     BP__TRY(make_entries(list));
+    add_need(list, need);
     BP__TRY(probe_entries(list, mode));
     if (list->unknown) {
         return BP_OK;
@@ -178,11 +236,20 @@ static bp_status fill(bp__library_list *list, bp__probe_cache *cache, bp__list_m
     if (search->no_memory) {
         return bp__fail_memory(sizeof(bp__file), "the search for libraries");
     }
-    BP__TRY(bp__probe_cache_save(cache, search));
-    return bp__list_entries_finish(list);
+    return finish(list, cache);
 }
 
-bp_status bp__library_list_new(bp__library_list **list, bp__list_mode mode) {
+bp_status bp__library_list_grow(bp__library_list *list, bp__need need) {
+    bp__probe_cache cache;
+    add_need(list, need);
+    BP__TRY(bp__probe_cache_open(&cache));
+    bp_status status = probe_entries(list, BP__LIST_USUAL);
+    status = status == BP_OK ? finish(list, &cache) : status;
+    bp__probe_cache_close(&cache);
+    return status;
+}
+
+bp_status bp__library_list_new(bp__library_list **list, bp__list_mode mode, bp__need need) {
     bp__probe_cache cache;
     *list = NULL;
     bp__library_list *made = bp__alloc_zero(1, sizeof *made);
@@ -191,7 +258,7 @@ bp_status bp__library_list_new(bp__library_list **list, bp__list_mode mode) {
     }
     bp_status status = bp__probe_cache_open(&cache);
     if (status == BP_OK) {
-        status = fill(made, &cache, mode);
+        status = fill(made, &cache, mode, need);
         bp__probe_cache_close(&cache);
     }
     if (status != BP_OK) {

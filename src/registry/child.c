@@ -227,9 +227,18 @@ static bool start_probe(child *slot, bp__file *file, const char *helper) {
     snprintf(kinds, sizeof kinds, "%lld", (long long)facts->kinds);
     snprintf(milliseconds, sizeof milliseconds, "%lld", (long long)most);
     snprintf(mebibytes, sizeof mebibytes, "%lld", (long long)bp__probe_memory());
-    const char *words[] = {names[depth()], file->path,          facts->base, facts->prefix,
-                           facts->suffix,  facts->cblas_suffix, kinds,       bp__deepbind() ? "1" : "0",
-                           milliseconds,   mebibytes,           NULL};
+    const char *words[] = {names[depth()],
+                           file->path,
+                           facts->base,
+                           facts->prefix,
+                           facts->suffix,
+                           facts->cblas_suffix,
+                           kinds,
+                           bp__deepbind() ? "1" : "0",
+                           milliseconds,
+                           mebibytes,
+                           file->brief ? "1" : "0",
+                           NULL};
     int error = start(slot, helper, words, most);
     if (error != 0) {
         return error != ENOMEM && fail_start(file, strerror_r(error, reason, sizeof reason));

@@ -5,8 +5,8 @@
 
 #include "registry/scan.h"
 
-/* Probes each file and fills the probed facts. Failures of a library are reported in the file's outcome and reason.
- * Errors: BP_E_NO_MEMORY. */
+/* Probes each file and fills the probed facts, those with `brief` for matrix products only. Failures of a library are
+ * reported in the file's outcome and reason. Errors: BP_E_NO_MEMORY. */
 bp_status bp__probe(bp__file *const *files, int count);
 
 /* Runs the helper with these arguments (NULL-terminated) and waits until it ends, at most the time given plus 2 s.

@@ -63,6 +63,7 @@ typedef enum bp__outcome {
     X(TEXT, inexact_f32) /* bp_library_info.inexact */                                                                 \
     X(TEXT, inexact_f64)                                                                                               \
     X(TEXT, outside)  /* names of BLAS's routines that access memory outside of their operands; "*": not tested */     \
+    X(INT, left)      /* 1: only what matrix products need was checked, and more is to be checked */                   \
     X(TEXT, forwards) /* the file that it opens itself and forwards its products to */                                 \
     X(TEXT, blas)     /* of a LAPACK without BLAS: the path by which the loader found its BLAS */                      \
     X(TEXT, blas_key) /* the file key of that BLAS */

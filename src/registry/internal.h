@@ -7,10 +7,27 @@
 #include "backplane/runtime.h"
 #include "base/base.h"
 
-/* Builds the list if there is none yet. Entries are numbered as in bp_library_at. The list and its entries live until
- * bp_reset; equal lists have one address, and so do equal entries. `loaded` and `probe_ms` are valid for the first such
- * entry. */
-bp_status bp__libraries(const bp_library_info ***entries, int *count);
+/* What a caller needs to know. Libraries are probed only as far as they are needed, because the probes of all take most
+ * of the time of a program's first call on a machine. */
+typedef struct bp__need {
+    unsigned kinds; /* BP_LIB_ mask: the libraries that offer one of these are probed */
+    bool brief;     /* matrix products only: checks of other routines may be left until a library is chosen */
+} bp__need;
+#define BP__NEED_ALL ((bp__need){.kinds = ~0u})
+
+/* Builds the list if there is none yet, and probes what is needed and not known. Libraries that no caller has
+ * needed so far are left out. If all are known, entries are numbered as in bp_library_at. The list and its entries live
+ * until bp_reset; equal lists have one address, and so do equal entries. `loaded` and `probe_ms` are valid for the
+ * first such entry. */
+bp_status bp__libraries(bp__need need, const bp_library_info ***entries, int *count);
+
+/* Makes the checks of a listed library that were left. Sets *changed to whether there were some: then the list has a
+ * new entry for the library. */
+bp_status bp__library_check_rest(const bp_library_info *library, bool *changed);
+
+/* From now on the list of this process is as its first caller needs it. A helper that measures one library does so,
+ * because no crash in it reaches the program. */
+void bp__libraries_leave_rest(void);
 
 /* Number of changes of the list: a decision made at another number may be out of date. */
 uint32_t bp__library_lists(void);

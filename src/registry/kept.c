@@ -82,14 +82,14 @@ static const bp_library_info *keep_entry(const bp_library_info *info) {
     return &entry->info;
 }
 
-const bp_library_info **bp__list_keep(const bp_library_info *infos, int count) {
+const bp_library_info **bp__list_keep(const bp_library_info *const *infos, int count) {
     size_t size = (size_t)count * sizeof(bp_library_info *);
     kept_list *list = bp__alloc(sizeof *list + size);
     if (!list) {
         return NULL;
     }
     for (int i = 0; i < count; i++) {
-        if (!(list->entries[i] = keep_entry(&infos[i]))) {
+        if (!(list->entries[i] = keep_entry(infos[i]))) {
             bp__free(list);
             return NULL;
         }

@@ -29,11 +29,11 @@ void bp__registry_unlock(void) {
 }
 
 /* What is wrong with a file, or with a folder, is in the list; it is no error of the call. */
-static bp_status make(bp__list_mode mode) {
+static bp_status make(bp__list_mode mode, bp__need need) {
     bp__library_list *made;
     bp__held_error held;
     bp__error_hold(&held);
-    BP__TRY(bp__error_finish(&held, bp__library_list_new(&made, mode)));
+    BP__TRY(bp__error_finish(&held, bp__library_list_new(&made, mode, need)));
     if (made->unknown) {
         bp__library_list_free(made);
         return BP_OK;
@@ -48,18 +48,63 @@ static bp_status make(bp__list_mode mode) {
     return BP_OK;
 }
 
+/* Adds to the list what is needed. A list that could not grow is dropped: the next call makes another one. */
+static bp_status grow(bp__need need) {
+    bp__held_error held;
+    const bp_library_info **before = newest->kept;
+    bp__error_hold(&held);
+    const bp_status status = bp__error_finish(&held, bp__library_list_grow(newest, need));
+    if (status != BP_OK) {
+        bp__library_list_free(newest);
+        newest = NULL;
+    }
+    if (!newest || newest->kept != before) {
+        atomic_fetch_add_explicit(&lists, 1, memory_order_release);
+    }
+    return status;
+}
+
+static atomic_bool leaves_rest;
+
+void bp__libraries_leave_rest(void) {
+    atomic_store(&leaves_rest, true);
+}
+
+static bp_status provide(bp__need need) {
+    const bool enough = newest && (bp__library_list_covers(newest, need) || atomic_load(&leaves_rest));
+    return enough ? BP_OK : newest ? grow(need) : make(BP__LIST_USUAL, need);
+}
+
 bp_status bp__library_list_current(bp__library_list **list) {
-    bp_status status = newest ? BP_OK : make(BP__LIST_USUAL);
+    bp_status status = provide(BP__NEED_ALL);
     *list = newest;
     return status;
 }
 
-bp_status bp__libraries(const bp_library_info ***entries, int *count) {
-    bp__library_list *now;
+bp_status bp__library_list_any(bp__library_list **list) {
+    bp_status status = newest ? BP_OK : provide(BP__NEED_ALL);
+    *list = newest;
+    return status;
+}
+
+bp_status bp__libraries(bp__need need, const bp_library_info ***entries, int *count) {
     bp__registry_lock();
-    bp_status status = bp__library_list_current(&now);
-    *entries = status == BP_OK ? now->kept : NULL;
-    *count = status == BP_OK ? now->count + 1 : 0; /* the native provider's entry is the last */
+    bp_status status = provide(need);
+    *entries = status == BP_OK ? newest->kept : NULL;
+    *count = status == BP_OK ? newest->kept_count : 0; /* the native provider's entry is the last */
+    bp__registry_unlock();
+    return status;
+}
+
+bp_status bp__library_check_rest(const bp_library_info *library, bool *changed) {
+    bp_status status = BP_OK;
+    *changed = false;
+    bp__registry_lock();
+    bp__file *file = newest && !atomic_load(&leaves_rest) ? bp__file_at(&newest->search, library->path) : NULL;
+    if (file && file->facts.left) {
+        file->chosen = *changed = true;
+        status = grow((bp__need){0});
+    }
     bp__registry_unlock();
     return status;
 }
@@ -100,7 +145,7 @@ bp_status bp_library_count(int *count) {
     if (!count) {
         return bp__fail(BP_E_ARGUMENT, "count is NULL; it must point to an int");
     }
-    return bp__libraries(&entries, count);
+    return bp__libraries(BP__NEED_ALL, &entries, count);
 }
 
 int bp_library_at(int index, bp_library_info *info) {
@@ -140,7 +185,7 @@ bp_status bp_library_open(const char *name, void **handle) {
 
 bp_status bp_libraries_refresh(int probe_all) {
     bp__registry_lock();
-    bp_status status = make(probe_all ? BP__LIST_PROBED : BP__LIST_USUAL);
+    bp_status status = make(probe_all ? BP__LIST_PROBED : BP__LIST_USUAL, BP__NEED_ALL);
     bp__registry_unlock();
     return status;
 }
@@ -150,8 +195,9 @@ bp_status bp_libraries_cached(int *known) {
         return bp__fail(BP_E_ARGUMENT, "known is NULL; it must point to an int");
     }
     bp__registry_lock();
-    bp_status status = newest ? BP_OK : make(BP__LIST_CACHED);
-    *known = newest != NULL;
+    bp_status status =
+        newest && bp__library_list_covers(newest, BP__NEED_ALL) ? BP_OK : make(BP__LIST_CACHED, BP__NEED_ALL);
+    *known = newest && bp__library_list_covers(newest, BP__NEED_ALL);
     bp__registry_unlock();
     return status;
 }

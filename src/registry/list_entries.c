@@ -309,15 +309,32 @@ static bool describe_places(bp__search *search) {
     return true;
 }
 
+/* Keeps the entries that are known, and native's. */
+static bool keep_known(bp__library_list *list) {
+    const bp_library_info **known = bp__alloc(((size_t)list->count + 1) * sizeof *known);
+    int count = 0;
+    for (int i = 0; i <= list->count && known; i++) {
+        if (i == list->count || !bp__list_entry_waits(&list->entries[i])) {
+            known[count++] = &list->infos[i];
+        }
+    }
+    list->kept_count = count;
+    list->kept = known ? bp__list_keep(known, count) : NULL;
+    bp__free(known);
+    return list->kept != NULL;
+}
+
 bp_status bp__list_entries_finish(bp__library_list *list) {
     bool enough = true;
     for (int i = 0; i < list->count; i++) {
+        list->entries[i].id = NULL; /* the list may have been finished before, with less knowledge */
         enough = enough && decide_state(&list->entries[i]);
     }
     if (enough && list->count > 1) {
         qsort(list->entries, (size_t)list->count, sizeof *list->entries, compare_entries);
     }
     size_t size = (size_t)list->count + 1;
+    bp__free(list->infos);
     list->infos = bp__alloc_zero(size, sizeof *list->infos);
     if (!enough || !list->infos) {
         return bp__fail_memory(size * sizeof *list->infos, "the library list");
@@ -337,7 +354,7 @@ bp_status bp__list_entries_finish(bp__library_list *list) {
         }
     }
     fill_native(&list->infos[list->count]);
-    if (!(list->kept = bp__list_keep(list->infos, list->count + 1))) {
+    if (!keep_known(list)) {
         return bp__fail_memory(size * sizeof *list->kept, "the library list");
     }
     return describe_places(&list->search) ? BP_OK : bp__fail_memory(size, "the locations searched");

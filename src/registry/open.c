@@ -136,7 +136,7 @@ static const char *file_of_dgemm(const bp_library_info *library, void *handle, c
 static const char *id_of_file(const char *path) {
     bp__library_list *list;
     BP__PATH_BUFFER(real);
-    if (!real || bp__library_list_current(&list) != BP_OK || !realpath(path, real)) {
+    if (!real || bp__library_list_any(&list) != BP_OK || !realpath(path, real)) {
         return path;
     }
     const bp__file *file = bp__file_at(&list->search, real);

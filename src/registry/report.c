@@ -7,11 +7,11 @@
 #include <string.h>
 
 /* Facts that a report may set; only the parent sets the others. */
-static const char *const reported[] = {"version",      "kernels",     "int_bits",     "complex_return", "f2c",
-                                       "thread_scope", "threading",   "runtimes",     "forwards",       "blas",
-                                       "open_space",   "call_space",  "thread_space", "caller_space",   "caller_data",
-                                       "open_data",    "call_data",   "thread_data",  "overreads",      "outside",
-                                       "stack",        "inexact_f32", "inexact_f64"};
+static const char *const reported[] = {
+    "version",      "kernels",      "int_bits",    "complex_return", "f2c",         "thread_scope",
+    "threading",    "runtimes",     "forwards",    "blas",           "open_space",  "call_space",
+    "thread_space", "caller_space", "caller_data", "open_data",      "call_data",   "thread_data",
+    "overreads",    "outside",      "stack",       "inexact_f32",    "inexact_f64", "left"};
 
 typedef struct summary {
     const char *step;
@@ -90,6 +90,7 @@ static bool conclude(bp__facts *facts, const summary *all, const char *otherwise
     } else {
         facts->outcome = BP__OUTCOME_OK;
     }
+    facts->left = facts->outcome == BP__OUTCOME_OK && facts->left;
     bool enough = !reason.failed && bp__facts_set(&facts->reason, bp__text_get(&reason));
     bp__text_free(&reason);
     return enough;
@@ -154,7 +155,8 @@ static bool tells_of_shortage(const char *error) {
 static bool conclude_moment(bp__facts *facts, const summary *all) {
     const bool unmeasured = facts->open_space == 0 && facts->call_space == 0;
     facts->momentary = all->shortage || (all->limited && unmeasured);
-    if (facts->outcome == BP__OUTCOME_OK && !*facts->faults && strcmp(facts->outside, "*") != 0) {
+    const bool outside_known = strcmp(facts->outside, "*") != 0 || facts->left;
+    if (facts->outcome == BP__OUTCOME_OK && !*facts->faults && outside_known) {
         return true;
     }
     facts->momentary = all->shortage || all->moment || all->limited || !all->end || tells_of_shortage(all->error);

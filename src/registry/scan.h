@@ -16,6 +16,8 @@ typedef struct bp__file {
     bool loaded;              /* by this process */
     struct bp__file *same_as; /* the listed file that this one is a copy of, or NULL */
     bool stored;              /* the facts came from the probe cache */
+    bool chosen;              /* to be opened, which needs all checks */
+    bool brief;               /* the next probe checks only what matrix products need */
     bp_status trust;
     const char *trust_reason;
     bp__facts facts;

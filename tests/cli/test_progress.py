@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from conftest import BUILD
 from test_terminal import on_terminal
 
 ALONE = {"BACKPLANE_REGISTRY_SYSTEM": "false"}
@@ -14,6 +15,39 @@ def frames_of(shown, text):
     found = [i for i, frame in enumerate(frames) if text in frame]
     assert found, shown
     return frames[found[0] : found[-1] + 2]
+
+
+# A library that sleeps when it is opened: its probe ends after this time.
+SLEEPS = {
+    **ALONE,
+    "BACKPLANE_LIBRARY_PATH": str(BUILD / "tests/registry-fakes/hang"),
+    "BACKPLANE_REGISTRY_PROBE_TIMEOUT": "1500",
+    "BACKPLANE_REGISTRY_CACHE": "off",
+}
+# The first call of the library takes long in these, before anything else is known.
+FIRST = [
+    ["doctor"],
+    ["report", "--json"],
+    ["list"],
+    ["list", "--probe"],
+    ["explain", "matmul", "f64", "8x8", "8x8"],
+    ["eval", "matmul", "A.npy", "A.npy", "-o", "C.npy"],
+    ["eval", "--explain", "matmul", "A.npy", "A.npy", "-o", "C.npy"],
+    ["compare", "matmul", "A.npy", "A.npy"],
+    ["tune", "matmul", "f64", "8x8", "8x8"],
+    ["launch", "--library", "native", "--", "true"],
+]
+
+
+@pytest.mark.parametrize("words", FIRST, ids=" ".join)
+def test_libraries_are_examined(environment, backplane, tmp_path, monkeypatch, words):
+    np.save(tmp_path / "A.npy", np.ones((8, 8)))
+    monkeypatch.chdir(tmp_path)
+    first, *_, last = frames_of(on_terminal({**environment, **SLEEPS}, *words), "examin")
+    assert "examin" in first and len(first) <= 79
+    assert last.strip() == "" or "examin" not in last  # erased, or replaced by what is done next
+    assert "\r" not in backplane(*words, env=SLEEPS).out
+    assert "examin" not in backplane(*words, env=SLEEPS).err
 
 
 def test_time_that_is_left(environment, tmp_path):

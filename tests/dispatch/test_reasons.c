@@ -135,7 +135,7 @@ static void fallback_includes_the_libraries(void **state) {
 static int entries_with(const char *link, bool current) {
     bp__candidate **list;
     int count, found = 0;
-    assert_int_equal(bp__candidates(true, &list, &count), BP_OK);
+    assert_int_equal(bp__candidates(&BP__NEED_ALL, -1, &list, &count), BP_OK);
     for (int i = 0; i < count; i++) {
         const bp_library_info *library = list[i]->library;
         if (library && strcmp(library->id, "blis") == 0) {

@@ -213,7 +213,7 @@ static void test_candidates(void **state) {
     (void)state;
     bp__candidate **list;
     int count, others = 0;
-    assert_int_equal(bp__candidates(true, &list, &count), BP_OK);
+    assert_int_equal(bp__candidates(&BP__NEED_ALL, -1, &list, &count), BP_OK);
     for (int i = 0; i < count; i++) {
         const bp_provider *provider = list[i]->provider;
         if (strcmp(provider->name, "fftw") == 0 || strcmp(provider->name, "mkl") == 0) {

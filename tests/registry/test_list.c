@@ -283,11 +283,11 @@ static void test_refresh_keeps_old_entries(void **state) {
     int count;
     put("plain", "libplain.so");
     restart(folder, NULL);
-    assert_int_equal(bp__libraries(&before, &count), BP_OK);
+    assert_int_equal(bp__libraries(BP__NEED_ALL, &before, &count), BP_OK);
     assert_int_equal(count, 2);
     put("wide", "libwide.so");
     assert_int_equal(bp_libraries_refresh(0), BP_OK);
-    assert_int_equal(bp__libraries(&after, &count), BP_OK);
+    assert_int_equal(bp__libraries(BP__NEED_ALL, &after, &count), BP_OK);
     assert_int_equal(count, 3);
     assert_ptr_not_equal(before, after);
     assert_string_equal(before[0]->id, "blas");
@@ -319,7 +319,7 @@ static void test_refreshes_use_no_memory(void **state) {
     snprintf(cache, sizeof cache, "%s/cache", folder);
     restart(folder, cache);
     multiply();
-    assert_int_equal(bp__libraries(&before, &count), BP_OK);
+    assert_int_equal(bp__libraries(BP__NEED_ALL, &before, &count), BP_OK);
     refresh(1);
     refresh(0);
     multiply();
@@ -333,7 +333,7 @@ static void test_refreshes_use_no_memory(void **state) {
     }
     assert_int_equal(bp__live_blocks(), blocks);
     assert_int_equal(bp__library_lists(), lists);
-    assert_int_equal(bp__libraries(&after, &count), BP_OK);
+    assert_int_equal(bp__libraries(BP__NEED_ALL, &after, &count), BP_OK);
     assert_ptr_equal(before, after);
 }
 
@@ -371,7 +371,7 @@ static void *read_old_entries(void *user) {
     while (!atomic_load(done)) {
         const bp_library_info **rows;
         int count;
-        assert_int_equal(bp__libraries(&rows, &count), BP_OK);
+        assert_int_equal(bp__libraries(BP__NEED_ALL, &rows, &count), BP_OK);
         sched_yield();
         for (int i = 0; i < count; i++) {
             assert_int_not_equal(strlen(rows[i]->id) + strlen(rows[i]->fact_sources) + strlen(rows[i]->path), 0);

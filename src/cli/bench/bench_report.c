@@ -356,7 +356,7 @@ int bench_measure(bench_report *report, const bench_request *request) {
     make_cases(report);
     catch_interrupts();
     bp_load_limit(NULL); /* the next reading tells what happened since this one */
-    cli_progress_begin();
+    cli_progress_begin(CLI_EXAMINING);
     run_bandwidths(report);
     int code = run_overheads(report);
     code = code == CLI_OK ? run_peaks(report) : code;

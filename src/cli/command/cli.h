@@ -144,9 +144,13 @@ void cli_signals_restore(void);
 /* ---- Progress (progress.c) --------------------------------------------------------------------------------------- */
 
 /* Shows a line about work that takes long, on a terminal alone: how far it has come, from 0 to 1, negative if that is
- * not known; the time that is left, which follows from it; and what is done now. It is erased at the end. */
-void cli_progress_begin(void);
+ * not known; the time that is left, which follows from it; and what is done now, `what` at first. It is erased at the
+ * end, which must precede all output. */
+#define CLI_EXAMINING "examining the libraries of this machine"
+#define CLI_COMPUTING "computing; the first call on a machine examines its libraries"
+void cli_progress_begin(const char *what);
 void cli_progress(double part, const char *format, ...) BP_PRINTF(2, 3);
+void cli_progress_hide(void); /* until the next text */
 void cli_progress_end(void);
 
 /* ---- Output (out.c, table.c) ------------------------------------------------------------------------------------- */

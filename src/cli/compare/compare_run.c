@@ -135,7 +135,7 @@ static void take_turns(comparison *c) {
 
 int comparison_run(comparison *c, int repeat) {
     c->repeat = repeat;
-    cli_progress_begin();
+    cli_progress_begin(CLI_EXAMINING);
     int code = candidates_make(&c->candidates, &c->job, NULL);
     if (code != CLI_OK) {
         return code;

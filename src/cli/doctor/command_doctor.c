@@ -187,7 +187,7 @@ const char *doctor_severity_name(severity level) {
 
 static int run_checks(const cli_args *args) {
     doctor d;
-    cli_progress_begin();
+    cli_progress_begin(CLI_EXAMINING);
     int code = doctor_run(&d);
     cli_progress_end();
     if (code != CLI_OK) {

@@ -81,7 +81,9 @@ int eval_check_results(const cli_job *job, const targets *to) {
 /* Prints to standard error if standard output takes the result. */
 static int print_explanation(const cli_job *job, const targets *to) {
     bp_explanation *explanation = NULL;
+    cli_progress_begin(CLI_EXAMINING);
     bp_status status = job->operation->explain(job, &explanation);
+    cli_progress_end();
     if (status != BP_OK) {
         return cli_fail_status(status);
     }
@@ -141,10 +143,12 @@ static int run_job(cli_job *job, const targets *to, double *elapsed) {
         status = bp_device_wait(place); /* for the copies */
     }
     if (code == CLI_OK && status == BP_OK) {
+        cli_progress_begin(CLI_COMPUTING);
         const double start = cli_now_ns();
         status = job->operation->run(job);
         status = status == BP_OK && moved ? bp_device_wait(place) : status;
         *elapsed = cli_now_ns() - start;
+        cli_progress_end();
     }
     if (code == CLI_OK && status != BP_OK) {
         code = cli_fail_status(status);

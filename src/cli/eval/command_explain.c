@@ -24,7 +24,9 @@ static bool is_decided(const bp_explanation *explanation) {
 
 static int print_explanation(const cli_job *job) {
     bp_explanation *explanation = NULL;
+    cli_progress_begin(CLI_EXAMINING);
     bp_status status = job->operation->explain(job, &explanation);
+    cli_progress_end();
     if (status != BP_OK) {
         return cli_fail_status(status);
     }

@@ -281,6 +281,7 @@ void inspect_facts(inspect_process *p) {
     setenv("BACKPLANE_LIBRARY_PATH", folders, 1);
     take_selections(p);
     free(folders);
+    cli_progress_begin(CLI_EXAMINING);
     for (int i = 0; i < p->library_count; i++) {
         inspect_library *library = &p->libraries[i];
         bp_library_info facts = {.struct_size = sizeof facts};
@@ -291,6 +292,7 @@ void inspect_facts(inspect_process *p) {
         }
         free(real);
     }
+    cli_progress_end();
 }
 
 void inspect_libraries(inspect_process *p) {

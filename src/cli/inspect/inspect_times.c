@@ -238,7 +238,7 @@ static void find_commands(inspect_process *p, double used, double best, double l
 
 void inspect_measure(inspect_process *p) {
     double used = 0, best = 0;
-    cli_progress_begin();
+    cli_progress_begin(CLI_EXAMINING);
     for (int i = 0; i < p->library_count; i++) {
         const inspect_library *library = &p->libraries[i];
         if (is_measured(library)) {

@@ -87,7 +87,7 @@ static int report_calls(const cli_args *args, launch_calls *calls, inspect_proce
     if (code != CLI_OK || !tables) {
         return code;
     }
-    cli_progress_begin();
+    cli_progress_begin(CLI_EXAMINING);
     print_tables(args, calls, process);
     cli_progress_end();
     return program_output_end(cli_value(args, "output"));

@@ -145,7 +145,9 @@ static int set_library(const cli_args *args) {
     if (!name) {
         return set_option("LIBRARY", NULL);
     }
+    cli_progress_begin(CLI_EXAMINING);
     const bp_status status = bp_library_find(name, &library);
+    cli_progress_end();
     if (status != BP_OK) {
         return cli_fail_status(status);
     }

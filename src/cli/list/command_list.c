@@ -352,9 +352,13 @@ static void print_json(int count) {
 
 static int show_devices(const cli_args *args) {
     const char *path = cli_value(args, "record");
+    bp_device_info first = {.struct_size = sizeof first};
     if (path) {
         return list_devices_record(cli_value(args, "device"), path);
     }
+    cli_progress_begin("looking for devices");
+    bp_device_at(0, &first);
+    cli_progress_end();
     if (cli_has(args, "json")) {
         json_open(NULL, '{');
         list_devices_json();
@@ -370,10 +374,12 @@ static int list(const cli_args *args) {
     if (cli_has(args, "devices") || cli_has(args, "record")) {
         return show_devices(args);
     }
+    cli_progress_begin(CLI_EXAMINING);
     bp_status status = cli_has(args, "probe") ? bp_libraries_refresh(1) : BP_OK;
     if (status == BP_OK) {
         status = bp_library_count(&count);
     }
+    cli_progress_end();
     if (status != BP_OK) {
         return cli_fail_status(status);
     }

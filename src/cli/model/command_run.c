@@ -141,9 +141,11 @@ static int run_model(const cli_args *args) {
     code = code == CLI_OK ? make_inputs(&m, args) : code;
     code = code == CLI_OK ? model_make_outputs(&m) : code;
     if (code == CLI_OK) {
+        cli_progress_begin(CLI_COMPUTING);
         const double start = cli_now_ns();
         code = model_run(&m);
         elapsed = cli_now_ns() - start;
+        cli_progress_end();
     }
     code = code == CLI_OK ? write_outputs(args, &m) : code;
     if (code == CLI_OK) {

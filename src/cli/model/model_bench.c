@@ -21,9 +21,11 @@ static int compare_times(const void *a, const void *b) {
 /* Runs the model until the time is over. */
 static int measure(const model *m, double limit, times *t) {
     double *list = cli_allocate(MOST_RUNS * sizeof *list);
+    cli_progress_begin(CLI_COMPUTING);
     const double begin = cli_now_ns();
     int code = model_run(m);
     t->first = cli_now_ns() - begin;
+    cli_progress_end();
     for (t->count = 0; code == CLI_OK && t->count < MOST_RUNS; t->count++) {
         const double start = cli_now_ns();
         if (t->count >= LEAST_RUNS && start - begin > limit) {

@@ -12,8 +12,10 @@ int model_explain(const cli_args *args) {
     }
     int code = model_open(&m, args, args->operands[0]);
     if (code == CLI_OK) {
+        cli_progress_begin(CLI_EXAMINING);
         const bp_status status =
             bp_graph_explain(&explanation, m.options, m.graph, m.inputs, (const DLTensor *const *)m.outputs);
+        cli_progress_end();
         code = status == BP_OK ? CLI_OK : cli_fail_status(status);
     }
     if (code == CLI_OK && cli_has(args, "json")) {

@@ -159,7 +159,7 @@ int cli_text_width(const char *text) {
 }
 
 static void complain(const char *kind, const char *text) {
-    cli_progress_end(); /* the message takes its line */
+    cli_progress_hide(); /* the message takes its line */
     fflush(stdout);
     fputs("backplane: ", stderr);
     cli_print(stderr, kind);

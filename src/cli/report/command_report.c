@@ -60,7 +60,7 @@ static int run_report(const cli_args *args) {
     if (cli_has(args, "json") && cli_has(args, "html")) {
         return cli_fail(CLI_USAGE, "--json and --html are different forms; give one of them");
     }
-    cli_progress_begin();
+    cli_progress_begin(CLI_EXAMINING);
     int code = gather_report(&r);
     cli_progress_end();
     if (code == CLI_OK && path && strcmp(path, "-") != 0) {

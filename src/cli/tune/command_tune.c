@@ -239,7 +239,7 @@ static void begin_tuning(session *s, int total) {
         json_open(NULL, '{');
         json_open("problems", '[');
     }
-    cli_progress_begin();
+    cli_progress_begin(CLI_EXAMINING);
 }
 
 /* Returns whether the settings let records be written. */

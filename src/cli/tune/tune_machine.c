@@ -28,7 +28,7 @@ static int on_progress(void *user, const char *library, const char *what) {
 int tune_machine(const cli_args *args, int64_t seconds) {
     const bool json = cli_has(args, "json");
     watch w = {.start = seconds_now(), .seconds = seconds > 0 ? (double)seconds : (double)DEFAULT_SECONDS};
-    cli_progress_begin();
+    cli_progress_begin(CLI_EXAMINING);
     const bp_status status = bp_calibrate(w.seconds, on_progress, &w);
     cli_progress_end();
     if (status != BP_OK && status != BP_E_TIMEOUT) {

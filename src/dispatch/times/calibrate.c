@@ -1,5 +1,5 @@
 /* calibrate.c - gives candidates their measured times: stored ones, or new ones from the helper program. */
-#include "dispatch/internal.h"
+#include "dispatch/times/calibrate.h"
 #include "base/uncancelled.h"
 
 #include "backplane/calibrate.h"
@@ -13,7 +13,7 @@ static struct retired {
     bp__calibration *calibration;
 } * retired;
 
-/* The milliseconds of one class when a library is used for the first time. */
+/* The milliseconds of the class that a choice first needs. */
 enum { FIRST_BUDGET_MS = 45 };
 
 static double base_estimate(const void *owner, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
@@ -50,7 +50,9 @@ static bp_status find_classes(group *g) {
     for (int class = 0; class < BP__CLASSES && status == BP_OK; class ++) {
         status = bp__class_sample(sample, &bp__classes[class]);
         for (int i = 0; i < g->count && status == BP_OK; i++) {
-            bp__class_add(&g->members[i].classes, class, bp__candidate_offers(g->owners[i], sample));
+            bp__class_add(&g->members[i].classes, class,
+                          bp__candidate_offers(g->owners[i], sample) &&
+                              !bp__candidate_refuses_type(g->owners[i], sample));
         }
     }
     bp__free(sample);
@@ -145,9 +147,22 @@ bp_status bp__calibrate_measure(bp__candidate *const *list, int count, const bp_
     return status;
 }
 
-bp_status bp__calibrate_first(bp__candidate *const *list, int count) {
-    const bp_status status = bp__calibrate_measure(
-        list, count, &(bp__calibration_request){.wanted = bp__first_classes(), .budget_ms = FIRST_BUDGET_MS});
+int bp__calibrate_class_of(const bp_problem *problem) {
+    const bp__class_set first = bp__first_classes();
+    for (int i = 0; i < BP__CLASSES && problem->policy.measured && problem->place == 0; i++) {
+        const bp_problem sample = {.op = bp__classes[i].op};
+        if (bp__class_in(&first, i) && bp__classes[i].dtype == (bp_dtype)problem->dtype &&
+            bp__family_of(&sample) == bp__family_of(problem)) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+bp_status bp__calibrate_first(bp__candidate *const *list, int count, int class) {
+    bp__calibration_request request = {.budget_ms = FIRST_BUDGET_MS};
+    bp__class_add(&request.wanted, class, true);
+    const bp_status status = bp__calibrate_measure(list, count, &request);
     return status == BP_E_NO_MEMORY ? status : BP_OK; /* without measured times, estimates decide */
 }
 

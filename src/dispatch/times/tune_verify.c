@@ -109,7 +109,7 @@ BP__OWN_FRAME static bool run_candidate(bp__session *s, bp__measured *m, bp__can
 static void run_native(bp__session *s, bp__measured *m) {
     bp__candidate **list;
     int count;
-    if (bp__candidates(false, &list, &count) != BP_OK) {
+    if (bp__candidates(NULL, -1, &list, &count) != BP_OK) {
         return;
     }
     for (int i = 0; i < count; i++) {
