@@ -367,7 +367,7 @@ bp_status bp__device_named_by_place(int32_t place, bp__device **device) {
                         none->info.reason);
     }
     if (bp__place_is_map(place)) {
-        return bp__fail(BP_E_DEVICE, "this function takes no distributed operands (distributed.h)");
+        return bp__map_refuse();
     }
     const char *name = place > 0 ? type_name(type) : "";
     return *name ? bp__fail(BP_E_DEVICE, "there is no device %s:%d", name, index)

@@ -373,7 +373,7 @@ bp_status bp__plan_make(bp_plan **plan, const bp_problem *problem, bp__failures 
     bool again;
     fenv_t program; /* estimates divide by zero; programs test the flags after a call, and some let exceptions trap */
     if (problem->place != 0) {
-        BP__TRY(bp__device_check(problem->place));
+        BP__TRY(bp__place_is_map(problem->place) ? bp__map_can_run(problem->place) : bp__device_check(problem->place));
     }
     const bool on_hold = feholdexcept(&program) == 0;
     do {

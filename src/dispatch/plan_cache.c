@@ -8,6 +8,7 @@
 #include "base/uncancelled.h"
 
 #include "backplane/fft.h"
+#include "dist/internal.h"
 #include "registry/internal.h"
 #include "tensor/internal.h"
 
@@ -297,6 +298,7 @@ bp_status bp__cache_get(bp_plan **plan, const bp_problem *problem, bool *fresh) 
 
 bp_status bp__cache_get_composed(bp_plan **plan, int32_t place, const bp__plan_key *key, bp__plan_maker make,
                                  const void *context, bool *fresh) {
+    BP__TRY(bp__place_is_map(place) ? bp__map_refuse() : BP_OK);
     return get_plan(cache_of(BP__CACHE_GENERAL, place), plan, key, make, context, fresh);
 }
 

@@ -34,6 +34,7 @@ typedef struct transfer {
     size_t start; /* of the elements in the file */
     int file;
     const char *path;
+    mode_t mode;    /* of the file that is written */
     bool is_matrix; /* and no value or vector that each rank has */
     char *buffer;   /* for reads */
 } transfer;
@@ -55,16 +56,9 @@ static bp_status shape_of(const bp__npy_header *header, const char *path, int64_
 }
 
 /* Compares the size of the file with what its header declares. */
-static bp_status check_size(const transfer *t) {
+static bp_status check_size(const transfer *t, uint64_t present) {
     bp__npy_error error;
-    struct stat facts;
-    if (fstat(t->file, &facts) != 0) {
-        return fail_system(t->path, "read");
-    }
-    if (!S_ISREG(facts.st_mode)) {
-        return bp__fail(BP_E_IO, "%s: is not a regular file: each rank reads a part of it", t->path);
-    }
-    const uint64_t present = (uint64_t)facts.st_size, declared = (uint64_t)t->start + t->header.size;
+    const uint64_t declared = (uint64_t)t->start + t->header.size;
     if (present < declared) {
         bp__npy_truncated(&t->header, t->start, present, &error);
         return bp__fail(BP_E_TRUNCATED, "%s: %s", t->path, error.text);
@@ -77,12 +71,16 @@ static bp_status check_size(const transfer *t) {
 /* Opens a file and reads its header. The caller closes t->file, which is -1 if it could not be opened. */
 static bp_status open_for_reading(transfer *t) {
     bp__npy_error error;
-    t->file = open(t->path, O_RDONLY | O_CLOEXEC);
-    if (t->file < 0) {
-        return fail_system(t->path, "opened");
+    struct stat facts;
+    t->file = open(t->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY); /* opening a pipe must not block */
+    if (t->file < 0 || fstat(t->file, &facts) != 0) {
+        return fail_system(t->path, t->file < 0 ? "opened" : "read");
+    }
+    if (!S_ISREG(facts.st_mode)) {
+        return bp__fail(BP_E_IO, "%s: is not a regular file: each rank reads a part of it", t->path);
     }
     const bp_status status = bp__npy_read_header(t->file, BP__NPY_BF16, &t->header, &t->start, &error);
-    return status == BP_OK ? check_size(t) : bp__fail(status, "%s: %s", t->path, error.text);
+    return status == BP_OK ? check_size(t, (uint64_t)facts.st_size) : bp__fail(status, "%s: %s", t->path, error.text);
 }
 
 static void end_file(int file) {
@@ -130,10 +128,11 @@ static void hash_call(const transfer *t, const char *name, bp__dist_hashes *hash
 static bp_status each_chunk(const transfer *t, const bp__dist_hashes *hashes,
                             bp_status (*move)(const transfer *t, int64_t line, int64_t local)) {
     const int across = 1 - t->along;
-    const int64_t lines = t->dist.shape[across], bytes = t->dist.shape[t->along] * (int64_t)t->item;
-    const int64_t width = bytes > 0 && CHUNK_BYTES / bytes > 0 ? CHUNK_BYTES / bytes : bytes > 0 ? 1 : lines + 1;
-    for (int64_t first = 0; first < lines; first += width) {
-        const int64_t end = width < lines - first ? first + width : lines;
+    const int64_t length = t->dist.shape[t->along], lines = length > 0 ? t->dist.shape[across] : 0;
+    const int64_t elements = CHUNK_BYTES / (int64_t)t->item,
+                  width = length > 0 && length < elements ? elements / length : 1;
+    for (int64_t first = 0, end; first < lines; first = end) {
+        end = width < lines - first ? first + width : lines;
         bp_status status = BP_OK;
         for (int64_t line = first; line < end && t->at[0] >= 0 && status == BP_OK; line++) {
             int owner;
@@ -245,7 +244,8 @@ static bp_status begin_reading(transfer *t, bp_dtype dtype) {
     BP__TRY(check_given(t, "bp_dist_read"));
     BP__TRY(open_for_reading(t));
     BP__TRY(check_content(t, dtype));
-    t->along = t->header.fortran || t->header.ndim == 1 ? 0 : 1;
+    /* Of one row or column both orders are the same; the long dimension is read in fewer steps. */
+    t->along = t->dist.shape[1] == 1 ? 0 : t->dist.shape[0] == 1 ? 1 : !t->header.fortran;
     t->buffer = bp__alloc(BUFFER_BYTES);
     return t->buffer ? BP_OK : bp__fail_memory(BUFFER_BYTES, "the buffer of bp_dist_read");
 }
@@ -308,22 +308,32 @@ static void make_header(transfer *t, bp_dtype dtype, char text[BP__NPY_HEADER_SP
     t->start = bp__npy_format_header(&t->header, text);
 }
 
-/* Makes the file, on rank 0, with the permissions of the one that it replaces. */
+/* Some file systems have no permissions to change. */
+static bool set_mode(int file, mode_t mode) {
+    struct stat facts;
+    return fstat(file, &facts) == 0 && ((facts.st_mode & 0777) == mode || fchmod(file, mode) == 0);
+}
+
+/* Makes the file, on rank 0, which will have the permissions of the one that it replaces. Until then all ranks can open
+ * it, also if the old one is read-only. */
 static bp_status make_file(transfer *t, const target *names, const char *header) {
-    struct stat old;
+    struct stat old, made;
     const bool exists = stat(names->path, &old) == 0;
     if (exists && !S_ISREG(old.st_mode)) {
         return bp__fail(BP_E_IO, "%s: is not a regular file: each rank writes a part of it", t->path);
     }
-    t->file = open(names->partial, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (t->file < 0 || (exists && fchmod(t->file, old.st_mode & 0777) != 0)) {
+    t->file = open(names->partial, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, exists ? 0600 : 0666);
+    if (t->file < 0 || fstat(t->file, &made) != 0) {
         return fail_system(t->path, "written");
     }
-    return write_at(t, header, (int64_t)t->start, 0);
+    t->mode = (exists ? old.st_mode : made.st_mode) & 0777;
+    return set_mode(t->file, t->mode | S_IWUSR) ? write_at(t, header, (int64_t)t->start, 0)
+                                                : fail_system(t->path, "written");
 }
 
+/* Not for reading too: NFS would then send whole pages, with old bytes where another rank writes. */
 static bp_status open_part(transfer *t, const target *names) {
-    t->file = open(names->partial, O_RDWR | O_CLOEXEC);
+    t->file = open(names->partial, O_WRONLY | O_CLOEXEC);
     return t->file >= 0 ? BP_OK
                         : bp__fail(BP_E_IO,
                                    "%s: rank 0 has made this file, but it cannot be opened: %s. All ranks "
@@ -344,7 +354,7 @@ static void sync_folder(const char *path) {
 }
 
 static bp_status replace(const transfer *t, const target *names) {
-    if (rename(names->partial, names->path) != 0) {
+    if (!set_mode(t->file, t->mode) || rename(names->partial, names->path) != 0) {
         return fail_system(t->path, "written");
     }
     sync_folder(names->path);

@@ -20,7 +20,11 @@ static inline bool bp__place_is_map(int32_t place) {
 const bp_device_info *bp__map_facts(int32_t place);
 /* Returns BP_OK if the map's communicator can be used. Errors: BP_E_DEVICE, BP_E_TIMEOUT, BP_E_FORKED. */
 bp_status bp__map_check(int32_t place);
-/* Sets *opened to the bp_dist_place of the map. Errors: as above. */
+/* Checks too that the ranks of the communicator are here. Errors: as above, BP_E_UNSUPPORTED. */
+bp_status bp__map_can_run(int32_t place);
+/* Tells that a function takes no distributed operands. Returns BP_E_DEVICE. */
+bp_status bp__map_refuse(void);
+/* Sets *opened to the bp_dist_place of the map. Errors: as for bp__map_check(). */
 bp_status bp__map_open(int32_t place, void **opened);
 
 /* What the ranks compare, a hash for each part. */

@@ -34,7 +34,7 @@ static bp_status choose_grid(bp_dist *dist) {
                                                     "as 2x3",
                                                     text);
     }
-    for (int r = 1; r * r <= dist->comm->size; r++) {
+    for (int r = 1; (int64_t)r * r <= dist->comm->size; r++) {
         rows = dist->comm->size % r == 0 ? r : rows;
     }
     dist->grid[0] = rows;

@@ -48,6 +48,15 @@ bp_status bp__map_check(int32_t place) {
     return bp__comm_usable(m->comm);
 }
 
+bp_status bp__map_can_run(int32_t place) {
+    BP__TRY(bp__map_check(place));
+    return bp__comm_can_run(map_at(place)->comm);
+}
+
+bp_status bp__map_refuse(void) {
+    return bp__fail(BP_E_DEVICE, "this function takes no distributed operands (distributed.h)");
+}
+
 bp_status bp__map_open(int32_t place, void **opened) {
     *opened = NULL;
     BP__TRY(bp__map_check(place));
@@ -59,7 +68,7 @@ bp_status bp__map_enter(int32_t place, const bp__dist_hashes *hashes, bool held)
     const map *m = map_at(place);
     BP__TRY(m && m->comm ? bp__comm_check_process(m->comm) : BP_OK);
     bp__mpi_lock();
-    bp_status status = bp__map_check(place);
+    bp_status status = bp__map_can_run(place);
     if (status != BP_OK) {
         bp__mpi_unlock();
         return status;

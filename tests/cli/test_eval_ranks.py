@@ -96,6 +96,7 @@ def test_failures_of_all_ranks_are_told_once(run, files, tmp_path, words, code, 
     (("solve", "a.npy", "none.npy", "-o", "x.npy"), 6, "cannot be opened"),
     (("solve", "a.npy", "cube.npy", "-o", "x.npy"), None, "has 3 dimensions"),
     (("solve", "a.npy", "i.npy", "-o", "x.npy"), None, ""),
+    (("einsum", "ij,kl->ijkl", "v.npy", "v.npy", "-o", "x.npy"), 3, "result 1 has 4 dimensions"),
     (("solve", "a.npy", "-", "-o", "x.npy"), 2, "each rank reads"),
     (("solve", "a.npy", "b.npy", "-o", "-"), 2, "each rank writes"),
     (("solve", "a.npy", "b.npy", "-o", "x.npy", "--device", "cpu"), 2, "--device"),
@@ -106,6 +107,15 @@ def test_what_is_refused_before_ranks_start(run, files, words, code, text):
     done = run("openmpi", *words)
     assert done.code != 0 and (code is None or done.code == code) and done.err.startswith("backplane: eval:") and text in done.err, done
     assert "mpirun" not in done.err
+
+
+@pytest.mark.parametrize("mpi", MPIS)
+def test_a_vector_that_cannot_be_written(backplane, files, tmp_path, mpi):
+    """Rank 0 alone writes it. The others do not wait for what follows."""
+    done = backplane("eval", "eigh", "p.npy", "-o", f"/dev/full,{tmp_path}/q.npy", "--ranks", "2", "--mpi", mpi, "--set", "dist.timeout=10", env=ROOT_OF_OPEN_MPI,
+                     cwd=tmp_path)
+    assert done.code == 6 and done.err.count("/dev/full") == 1 and "took part" not in done.err and "did not take part" not in done.err and not done.out, done
+    assert np.load(tmp_path / "q.npy").shape == (90, 90)
 
 
 @pytest.mark.skipif(not shutil.which("mpirun.openmpi"), reason="Open MPI is not installed")

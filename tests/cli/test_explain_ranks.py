@@ -48,6 +48,10 @@ def test_operations(backplane, words):
     (("matmul", "3x3", "3x3", "-n", "4,9", "--json"), "--json takes one number"),
     (("matmul", "3x3", "3x3", "-n", "4", "--device", "cpu"), "--device"),
     (("matmul", "3x3", "3x3", "-n", "4", "--set", "dist.block=0"), "dist.block"),
+    (("matmul", "3x3x3", "3x3x3", "-n", "4"), "array 1 has 3 dimensions"),
+    (("einsum", "ij,kl->ijkl", "3x3", "3x3", "-n", "4"), "result 1 has 4 dimensions"),
+    (("einsum", "ij,jk->ik", "3x3", "3x3", "-n", "4"), "takes no distributed operands"),
+    (("einsum", "ij,jk,kl->il", "3x3", "3x3", "3x3", "-n", "4,9"), "takes no distributed operands"),
     (("model.onnx", "-n", "4"), "not for models"),
 ])
 def test_wrong_use(backplane, words, text):

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -248,6 +249,32 @@ static void check_content_failures(ranks_matrix *m, ranks_matrix *other) {
     expect(bp_dist_file(NULL, &dtype, shape), BP_E_ARGUMENT, "NULL", "no path");
 }
 
+/* A pipe, which has no writer, on one rank. */
+static void check_pipe(ranks_matrix *m) {
+    char pipe[128];
+    bp_dtype dtype;
+    int64_t shape[2];
+    snprintf(pipe, sizeof pipe, "%s/pipe", folder);
+    CHECK(ranks_rank != 0 || mkfifo(pipe, 0600) == 0, "mkfifo");
+    barrier();
+    expect(bp_dist_file(pipe, &dtype, shape), BP_E_IO, "not a regular file", "a pipe");
+    expect(bp_dist_read(ranks_rank == 0 ? pipe : path, &m->view.tensor), BP_E_IO, "not a regular file", "a pipe");
+    CHECK(ranks_rank != 0 || unlink(pipe) == 0, "unlink");
+}
+
+/* Matrices without elements, whose other size is too large to be counted to. */
+static void check_long_and_empty(void) {
+    static const int64_t sizes[][2] = {{0, INT64_MAX}, {INT64_MAX, 0}, {0, INT64_C(1) << 40}, {INT64_C(1) << 61, 0}};
+    double none = 0;
+    for (int i = 0; i < 4; i++) {
+        bp_dist dist = {.struct_size = sizeof dist, .comm = ranks_comm, .shape = {sizes[i][0], sizes[i][1]}};
+        bp_dist_view view;
+        CHECK(bp_dist_view_init(&view, &none, 0, BP_F64, &dist) == BP_OK, "view");
+        CHECK(bp_dist_write(path, &view.tensor) == BP_OK && bp_dist_read(path, &view.tensor) == BP_OK, "empty %d", i);
+        barrier();
+    }
+}
+
 static void check_argument_failures(ranks_matrix *m) {
     bp_dist_view without, value;
     double one = 1;
@@ -293,6 +320,23 @@ static void check_full(ranks_matrix *m) {
     barrier();
 }
 
+/* A file that is replaced may be read-only. The identity of a user who is not root has effect on files alone. */
+static void check_read_only(ranks_matrix *m) {
+    struct stat facts;
+    const bool root = geteuid() == 0;
+    CHECK(ranks_rank != 0 || (chmod(folder, 0777) == 0 && chmod(path, 0444) == 0), "chmod");
+    barrier();
+    if (root) {
+        setfsuid(65534);
+    }
+    CHECK(bp_dist_write(path, &m->view.tensor) == BP_OK, "over a read-only file: %s", bp_last_error());
+    if (root) {
+        setfsuid(0);
+    }
+    CHECK(stat(path, &facts) == 0 && (facts.st_mode & 0777) == 0444, "the permissions of the read-only file");
+    barrier();
+}
+
 static void check_failures(void) {
     ranks_matrix m, other;
     const bp_dist like = {.struct_size = sizeof like, .comm = ranks_comm, .block = {8, 8}};
@@ -303,6 +347,8 @@ static void check_failures(void) {
     ranks_free(&m);
     ranks_make(&m, &like, BP_F64, 40, 30, ranks_random);
     check_full(&m);
+    check_read_only(&m);
+    check_pipe(&m);
     ranks_free(&m), ranks_free(&other);
 }
 
@@ -329,6 +375,7 @@ int main(int argc, char **argv) {
     barrier();
     ranks_each_distribution(check_distribution);
     check_long_lines();
+    check_long_and_empty();
     check_failures();
     if (ranks_rank == 0) {
         unlink(path);

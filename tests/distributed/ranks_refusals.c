@@ -80,8 +80,8 @@ static void check_other_functions(void) {
     expect(bp_copy(&b.view.tensor, &a.view.tensor, NULL), BP_E_DEVICE, "", "copy");
     expect(bp_tensor_copy(&b.view.tensor, &a.view.tensor), BP_E_DEVICE, "", "tensor_copy");
     expect(bp_unary_run(NULL, BP_UNARY_COPY, &a.view.tensor, &b.view.tensor), BP_E_NO_CANDIDATE, "", "unary");
-    expect(bp_einsum("ij->ji", 1, (const DLTensor *const[]){&a.view.tensor}, &b.view.tensor), BP_E_NO_CANDIDATE, "",
-           "einsum");
+    expect(bp_einsum("ij->ji", 1, (const DLTensor *const[]){&a.view.tensor}, &b.view.tensor), BP_E_DEVICE,
+           "distributed", "einsum");
     expect(bp_matrix_power(&a.view.tensor, 3, &b.view.tensor), BP_E_DEVICE, "host memory only", "matrix_power");
     expect(bp_einsum("ij,jk->ik", 2, (const DLTensor *const[]){&a.view.tensor, &a.view.tensor}, &b.view.tensor),
            BP_E_DEVICE, "distributed", "a product by einsum");
@@ -336,6 +336,21 @@ static void check_communicators(void) {
     ranks_free(&a), ranks_free(&b), ranks_free(&result);
 }
 
+/* After ScaLAPACK has been loaded for this communicator, too. */
+static void check_planned(void) {
+    const bp_comm_machine machine = {.struct_size = sizeof machine, .ranks = 1};
+    bp_dist dist = {.struct_size = sizeof dist, .shape = {3, 3}};
+    double numbers[2][9] = {{1, 0, 0, 0, 1, 0, 0, 0, 1}};
+    bp_dist_view a, b;
+    CHECK(bp_comm_from_machine(&dist.comm, &machine) == BP_OK, "a machine");
+    CHECK(bp_dist_view_init(&a, numbers[0], 0, BP_F64, &dist) == BP_OK &&
+              bp_dist_view_init(&b, numbers[1], 0, BP_F64, &dist) == BP_OK,
+          "views");
+    expect(bp_matmul(&a.tensor, &a.tensor, &b.tensor), BP_E_UNSUPPORTED, "not here", "a machine");
+    expect(bp_cholesky(&a.tensor, 0, &b.tensor), BP_E_UNSUPPORTED, "not here", "a machine");
+    CHECK(bp_comm_close(dist.comm) == BP_OK, "close");
+}
+
 static void check_fork(void) {
     ranks_matrix a, b;
     bp_dist like = plain();
@@ -485,6 +500,7 @@ int main(int count, char **arguments) {
     check_differences();
     check_plans();
     check_communicators();
+    check_planned();
     check_fork();
     return ranks_end();
 }

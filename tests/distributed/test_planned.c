@@ -1,6 +1,7 @@
 /* test_planned.c - tests communicators of ranks that are not here: explanations, and refusals of all else. */
 #include "backplane.h"
 
+#include <limits.h>
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,6 +66,16 @@ static void facts(void **state) {
     assert_ok(bp_comm_close(comm));
 }
 
+/* The largest number of ranks is a prime number. */
+static void most_ranks(void **state) {
+    (void)state;
+    bp_comm *comm = comm_of(INT_MAX);
+    bp_dist dist = {.struct_size = sizeof dist, .comm = comm, .shape = {100, 100}};
+    assert_ok(bp_dist_complete(&dist));
+    assert_true(dist.grid[0] == 1 && dist.grid[1] == INT_MAX);
+    assert_ok(bp_comm_close(comm));
+}
+
 /* The chosen candidate's text. */
 static const char *explained(bp_explanation **explanation, bp_dist_view *a, bp_dist_view *b, bp_dist_view *c) {
     static bp_candidate_info info;
@@ -105,6 +116,21 @@ static void bytes_of_products(void **state) {
     }
 }
 
+/* Panels that cross a grid with a million columns are counted at once. */
+static void transposes_on_long_grids(void **state) {
+    const bp_scalar one = {1, 0}, zero = {0, 0};
+    const int64_t n = 20000000;
+    (void)state;
+    bp_comm *comm = comm_of(1048573);
+    bp_dist_view a, c;
+    bp_explanation *explanation = NULL;
+    view_of(&a, comm, n, n), view_of(&c, comm, n, n);
+    assert_ok(
+        bp_gemm_explain(&explanation, NULL, BP_TRANSPOSE, BP_TRANSPOSE, &one, &a.tensor, &a.tensor, &zero, &c.tensor));
+    bp_explanation_release(explanation);
+    assert_ok(bp_comm_close(comm));
+}
+
 /* n^3 / P / sqrt(8 M) - M elements, with the memory M of the three matrices and of two panels of 32 columns. */
 static void least_bytes(void **state) {
     (void)state;
@@ -124,6 +150,22 @@ static void least_bytes(void **state) {
     assert_ok(bp_comm_close(comm));
 }
 
+static void check_empty(bp_comm *comm) {
+    bp_dist_view empty;
+    view_of(&empty, comm, 0, 0);
+    assert_int_equal(bp_matmul(&empty.tensor, &empty.tensor, &empty.tensor), BP_E_UNSUPPORTED);
+}
+
+/* Contractions take no distributed operands, and so are not explained either. */
+static void check_contraction(const bp_dist_view *a, const bp_dist_view *b) {
+    const DLTensor *operands[] = {&a->tensor, &a->tensor};
+    const bp_einsum_call call = {
+        .struct_size = sizeof call, .expression = "ij,jk->ik", .count = 2, .operands = operands};
+    bp_explanation *explanation = NULL;
+    assert_int_equal(bp_einsum_explain(&explanation, NULL, &call, &b->tensor), BP_E_DEVICE);
+    assert_null(explanation);
+}
+
 /* Nothing runs, and nothing crashes. */
 static void refusals(void **state) {
     (void)state;
@@ -137,20 +179,24 @@ static void refusals(void **state) {
     assert_int_equal(bp_redistribute(&a.tensor, &b.tensor), BP_E_UNSUPPORTED);
     assert_int_equal(bp_dist_write("/nowhere/x.npy", &a.tensor), BP_E_UNSUPPORTED);
     assert_int_equal(bp_dist_read("/nowhere/x.npy", &a.tensor), BP_E_UNSUPPORTED);
-    assert_int_not_equal(bp_cholesky(&a.tensor, 0, &b.tensor), BP_OK);
+    assert_int_equal(bp_cholesky(&a.tensor, 0, &b.tensor), BP_E_UNSUPPORTED);
+    assert_int_equal(bp_matmul(&a.tensor, &a.tensor, &b.tensor), BP_E_UNSUPPORTED);
     bp_plan *plan = NULL;
     const bp_linalg_call call = {
         .struct_size = sizeof call, .op = BP_OP_CHOLESKY, .input = {&a.tensor}, .output = {&b.tensor}};
-    assert_int_not_equal(bp_linalg_plan(&plan, NULL, &call), BP_OK);
+    assert_int_equal(bp_linalg_plan(&plan, NULL, &call), BP_E_UNSUPPORTED);
     assert_null(plan);
+    check_empty(comm);
+    check_contraction(&a, &b);
     assert_ok(bp_comm_close(comm));
     assert_int_equal(bp_redistribute(&a.tensor, &b.tensor), BP_E_DEVICE);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_machines), cmocka_unit_test(facts),    cmocka_unit_test(bytes_of_products),
-        cmocka_unit_test(least_bytes),    cmocka_unit_test(refusals),
+        cmocka_unit_test(wrong_machines),           cmocka_unit_test(facts),       cmocka_unit_test(most_ranks),
+        cmocka_unit_test(bytes_of_products),        cmocka_unit_test(least_bytes), cmocka_unit_test(refusals),
+        cmocka_unit_test(transposes_on_long_grids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -53,11 +53,11 @@ static int explain_job(const cli_args *args) {
     }
     int code = model_options_absent(args);
     code = code == CLI_OK ? explain_check_ranks(args) : code;
+    code = code == CLI_OK ? all_option(args) : code;
     if (code == CLI_OK && on_ranks) {
         return explain_on_ranks(args);
     }
     code = code == CLI_OK ? device_option(args, &job.device) : code;
-    code = code == CLI_OK ? all_option(args) : code;
     code = code == CLI_OK ? job_shapes(&job) : code;
     code = code == CLI_OK ? operand_options(args, &job.options) : code;
     code = code == CLI_OK ? job_prepare(&job) : code;

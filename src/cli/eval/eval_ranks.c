@@ -106,21 +106,28 @@ static int open_communicator(const cli_job *job, spread *s) {
                : cli_fail(CLI_USAGE, "--ranks is %lld, but the launcher has started %d", (long long)wanted, info.size);
 }
 
-static int read_input(const cli_job *job, const spread *s, int index) {
-    const char *path = job->args->operands[job->first + index];
-    spread_part *p = &s->parts[index];
+/* Notes a failure that other ranks may not have. This rank goes on, so that none waits for it. */
+static void note_failure(spread *s, bp_status status, const bp__npy_error *error) {
+    if (status != BP_OK) {
+        s->failure = cli_fail(cli_exit_of(status), "%s", error->text);
+    }
+}
+
+static void read_whole(const char *path, spread *s, spread_part *p) {
     bp__npy_error error;
-    bp_status status = BP_OK;
-    if (spread_is_replicated(&job->inputs[index].tensor)) {
-        status = npy_read(path, 0, &p->whole, &error);
-        if (status != BP_OK) {
-            return cli_fail(cli_exit_of(status), "%s", error.text);
-        }
+    note_failure(s, npy_read(path, 0, &p->whole, &error), &error);
+    s->is_empty |= !p->whole.data;
+}
+
+static int read_input(const cli_job *job, spread *s, int index) {
+    const char *path = job->args->operands[job->first + index];
+    const bool is_whole = spread_is_replicated(&job->inputs[index].tensor);
+    spread_part *p = &s->parts[index];
+    if (is_whole) {
+        read_whole(path, s, p);
     }
-    status = spread_tensor(s, p, &job->inputs[index].tensor);
-    if (status == BP_OK && p->memory) {
-        status = bp_dist_read(path, p->tensor);
-    }
+    bp_status status = spread_tensor(s, p, &job->inputs[index].tensor);
+    status = status == BP_OK && !is_whole ? bp_dist_read(path, p->tensor) : status;
     return status == BP_OK ? CLI_OK : fail_together(s, status);
 }
 
@@ -157,21 +164,20 @@ static int explain(const cli_job *job, const spread *s) {
     return CLI_OK;
 }
 
-static int write_result(const cli_job *job, const spread *s, int index, const char *path) {
+static int write_result(const cli_job *job, spread *s, int index, const char *path) {
     const spread_part *p = &s->parts[job->input_count + index];
     bp__npy_error error;
-    bp_status status = BP_OK;
     if (!spread_is_replicated(p->tensor)) {
-        status = bp_dist_write(path, p->tensor);
+        const bp_status status = bp_dist_write(path, p->tensor);
         return status == BP_OK ? CLI_OK : fail_together(s, status);
     }
     if (s->rank == 0) {
-        status = npy_write(path, &p->whole, &error);
+        note_failure(s, npy_write(path, &p->whole, &error), &error);
     }
-    return status == BP_OK ? CLI_OK : cli_fail(cli_exit_of(status), "%s", error.text);
+    return CLI_OK;
 }
 
-static int compute(cli_job *job, const targets *to, const spread *s) {
+static int compute(cli_job *job, const targets *to, spread *s) {
     int code = explain(job, s);
     if (code != CLI_OK) {
         return code;
@@ -183,7 +189,7 @@ static int compute(cli_job *job, const targets *to, const spread *s) {
     for (int i = 0; i < to->count && code == CLI_OK; i++) {
         code = write_result(job, s, i, to->path[i]);
     }
-    if (code == CLI_OK && s->rank == 0) {
+    if (code == CLI_OK && s->failure == CLI_OK && s->rank == 0) {
         eval_report(job, to, elapsed);
     }
     return code;
@@ -199,13 +205,14 @@ static int run_rank(cli_job *job, const targets *to) {
     code = code == CLI_OK ? compute(job, to, &s) : code;
     bp_comm_close(s.comm);
     spread_free(&s, job);
-    return code;
+    return s.failure != CLI_OK ? s.failure : code;
 }
 
 int eval_on_ranks(cli_job *job, const targets *to) {
     int code = check_words(job, to);
     code = code == CLI_OK ? describe_inputs(job) : code;
     code = code == CLI_OK ? job_prepare(job) : code;
+    code = code == CLI_OK ? spread_check(job) : code;
     code = code == CLI_OK ? eval_check_results(job, to) : code;
     return code != CLI_OK ? code : ranks_is_rank() ? run_rank(job, to) : start_ranks(job->args);
 }

@@ -143,6 +143,7 @@ static int explain_on(const cli_args *args, const bp_comm_machine *machine, bool
     code = code == CLI_OK ? make_columns(&job) : code;
     code = code == CLI_OK ? operand_options(args, &job.options) : code;
     code = code == CLI_OK ? job_prepare(&job) : code;
+    code = code == CLI_OK ? spread_check(&job) : code;
     if (code == CLI_OK) {
         bp_status status = bp_comm_from_machine(&s.comm, machine);
         status = status == BP_OK ? spread_all(&s, &job) : status;

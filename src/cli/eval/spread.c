@@ -8,6 +8,24 @@ bool spread_is_replicated(const DLTensor *tensor) {
     return tensor->ndim < 2;
 }
 
+static int check_tensor(const DLTensor *tensor, const char *kind, int number) {
+    return tensor->ndim <= 2
+               ? CLI_OK
+               : cli_fail(CLI_INPUT, "%s %d has %d dimensions; with --ranks it must be a matrix or a vector", kind,
+                          number, tensor->ndim);
+}
+
+int spread_check(const cli_job *job) {
+    int code = CLI_OK;
+    for (int i = 0; i < job->input_count && code == CLI_OK; i++) {
+        code = check_tensor(&job->inputs[i].tensor, "array", i + 1);
+    }
+    for (int i = 0; i < job->result_count && code == CLI_OK; i++) {
+        code = check_tensor(&job->results[i].tensor, "result", i + 1);
+    }
+    return code;
+}
+
 bp_status spread_settings(const cli_args *args) {
     const char *given;
     bp_status status = BP_OK;
@@ -50,8 +68,10 @@ static bp_status spread_value(const spread *s, spread_part *p) {
     header->dtype = bp_dtype_from_dlpack(p->tensor->dtype);
     header->ndim = p->tensor->ndim;
     header->shape[0] = header->count = p->tensor->ndim == 1 ? p->tensor->shape[0] : 1;
-    bp_status status = p->whole.data || s->is_empty ? BP_OK : npy_allocate(&p->whole);
-    status = status == BP_OK ? bp_dist_complete(&dist) : status;
+    if (!p->whole.data && !s->is_empty) {
+        npy_allocate(&p->whole); /* without memory the collective calls fail, on all ranks */
+    }
+    bp_status status = bp_dist_complete(&dist);
     status = status == BP_OK
                  ? bp_dist_view_replicated(&p->view, p->whole.data, header->dtype, header->ndim, header->count, &dist)
                  : status;

@@ -15,12 +15,16 @@ typedef struct spread_part {
 typedef struct spread {
     bp_comm *comm;
     int rank;
-    bool is_empty;      /* parts have no memory, for explanations */
+    bool is_empty;      /* parts have no memory: for explanations, and so that the calls of all ranks fail */
+    int failure;        /* exit code of what only this rank has done */
     spread_part *parts; /* of the inputs, and then of the results */
 } spread;
 
 /* Whether every rank has all of a tensor. Matrices are divided. */
 bool spread_is_replicated(const DLTensor *tensor);
+
+/* Refuses arrays of more than two dimensions. Returns the exit code. */
+int spread_check(const cli_job *job);
 
 /* Makes the settings of distributions that --set has: they hold for the process, not for a call. */
 bp_status spread_settings(const cli_args *args);

@@ -63,11 +63,6 @@ static bool is_mpi(const char *name, const bp_dist_place *place, const bp_host *
 
 static bp_status open_build(const bp_host *host, const bp_dist_place *place, void **handle) {
     const build *own = build_for(place);
-    if (!place->mpi) {
-        return host->fail(
-            BP_E_UNSUPPORTED,
-            "the ranks of this communicator are not here (bp_comm_from_machine): calls can be explained only");
-    }
     if (!own) {
         return host->fail(BP_E_UNSUPPORTED, "there is no ScaLAPACK for %s: start the program with Open MPI or MPICH",
                           place->family);

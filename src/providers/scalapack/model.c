@@ -135,11 +135,9 @@ static double elsewhere(const moved *move, const bp_dist_place *place) {
     const int *grid = place->dist->grid, *block = place->dist->block;
     const int64_t step = common_multiple(grid[0], grid[1]);
     double stay = 0;
-    for (int64_t q = 0; q < grid[behind]; q++) {
-        const double width = elements_at(move->size, block[behind], q, grid[behind]);
-        for (int64_t b = 0; b < step && width > 0; b += grid[before]) {
-            stay += b % grid[behind] == q ? width * elements_at(move->length, block[before], b, step) : 0;
-        }
+    for (int64_t b = 0; b < step; b += grid[before]) {
+        const double length = elements_at(move->length, block[before], b, step);
+        stay += length * elements_at(move->size, block[behind], b % grid[behind], grid[behind]);
     }
     const double all = (double)move->length * (double)move->size;
     return all > 0 ? 1 - stay / all : 0;
