@@ -222,6 +222,7 @@ static void add_row(reference_attention *a, int64_t row, number *of[REFERENCE_AT
     /* Each element of the mask's gradient is the sum of so many slopes. */
     const int64_t slopes =
         of[REFERENCE_MASK] && a->tensor[MASK].count > 0 ? a->items * a->queries * a->keys / a->tensor[MASK].count : 0;
+    const long double factors = 2 * (long double)a->rounding.factors;
     weigh(a, row);
     const share shared = share_of(a, row, a->tensor[VALUE].data + at_v, g);
     for (int64_t j = 0; j < a->keys; j++) {
@@ -236,13 +237,13 @@ static void add_row(reference_attention *a, int64_t row, number *of[REFERENCE_AT
             size += fabsl(product);
             if (of[REFERENCE_VALUE]) {
                 add(&of[REFERENCE_VALUE][at_v + j * a->value_size + e], part,
-                    (a->error + a->unit * (long double)a->queries * 8) * fabsl(part));
+                    (a->error + a->unit * (long double)a->queries * 8 + factors) * fabsl(part));
             }
         }
         const long double d = w * (slope - shared.value) * a->scale;
         const long double unscaled =
             fabsl(w) * (size * (a->error + (long double)(a->value_size + a->queries * 8 + 8) * a->unit) + shared.error);
-        const long double error = fabsl(a->scale) * unscaled;
+        const long double error = fabsl(a->scale) * unscaled + factors * fabsl(d);
         if (of[REFERENCE_MASK]) {
             add(&of[REFERENCE_MASK][mask_index(a, item, query, j)], w * (slope - shared.value),
                 unscaled + a->unit * (long double)slopes * fabsl(w) * size);
@@ -298,7 +299,7 @@ bp_status reference_attention_open(reference_attention **made, const bp_attentio
     }
     a->call = call;
     a->unit = type_of(a) == BP_F64 ? 0x1p-53L : 0x1p-24L;
-    a->rounding = rounding ? *rounding : (reference_attention_rounding){0, false};
+    a->rounding = rounding ? *rounding : (reference_attention_rounding){0, false, 0};
     read_sizes(a);
     a->weight = malloc((size_t)(a->keys + 1) * sizeof *a->weight);
     bp_status status = !a->weight ? BP_E_NO_MEMORY : call->seed ? wholes_make(&a->seed, call->seed) : BP_OK;
@@ -409,9 +410,10 @@ static bp_status add_gradients(reference_results *made, reference_attention *a) 
 }
 
 bp_status reference_of_attention(reference_results *made, const bp_attention_call *call) {
-    /* A kernel of BF16 rounds the weights (attention.h). */
-    const bool rounds = bp_dtype_from_dlpack(call->query->dtype) == BP_BF16;
-    const reference_attention_rounding rounding = {rounds ? reference_unit(BP_BF16) : 0, false};
+    /* Kernels of F16 and BF16 may round the weights, and gradients (attention.h). */
+    const bp_dtype dtype = bp_dtype_from_dlpack(call->query->dtype);
+    const double unit = dtype == BP_F16 || dtype == BP_BF16 ? reference_unit(dtype) : 0;
+    const reference_attention_rounding rounding = {unit, false, unit};
     reference_attention *a;
     *made = (reference_results){.count = 0};
     bp_status status = reference_attention_open(&a, call, &rounding);

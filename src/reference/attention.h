@@ -9,6 +9,8 @@
 typedef struct reference_attention_rounding {
     double weights; /* the relative error of each weight that is rounded before it is multiplied by values; 0: none */
     bool operands;  /* query, key and value are rounded to bf16 */
+    double factors; /* of gradients: the relative error of weights and of gradients by scores that are rounded before
+                     * they are multiplied by a matrix, and of gradients of single heads before these are added up */
 } reference_attention_rounding;
 
 typedef struct reference_attention reference_attention;

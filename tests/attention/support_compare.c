@@ -15,7 +15,7 @@ static double rounding(bp_dtype dtype) {
 }
 
 static reference_attention *open_reference(const attention_case *c) {
-    const reference_attention_rounding of = {c->weight_error, c->rounds};
+    const reference_attention_rounding of = {c->weight_error, c->rounds, 0};
     reference_attention *made;
     assert_int_equal(reference_attention_open(&made, &c->call, &of), BP_OK);
     return made;

@@ -47,7 +47,9 @@ endif()
 
 # Each rule of the library that a test relies on: the test fails if the double breaks the rule.
 foreach(each convolutions:padding convolutions:steps convolutions:dilation convolutions:groups convolutions:layout
-        convolutions:beta gradients:bias gradients:relu settings:notes plans:order plans:stream plans:workspace)
+        convolutions:beta gradients:bias gradients:relu settings:notes plans:order plans:stream plans:workspace
+        attention:scale attention:causal attention:mask attention:heads attention:stats attention:empty
+        attention_gradients:sums)
     string(REPLACE ":" ";" each ${each})
     list(GET each 0 program)
     list(GET each 1 fault)

@@ -41,6 +41,13 @@ static int planted_fault(void) {
         [CUDNN_FAULT_BETA] = "beta",
         [CUDNN_FAULT_BIAS] = "bias",
         [CUDNN_FAULT_RELU] = "relu",
+        [CUDNN_FAULT_SCALE] = "scale",
+        [CUDNN_FAULT_CAUSAL] = "causal",
+        [CUDNN_FAULT_MASK] = "mask",
+        [CUDNN_FAULT_HEADS] = "heads",
+        [CUDNN_FAULT_STATS] = "stats",
+        [CUDNN_FAULT_EMPTY] = "empty",
+        [CUDNN_FAULT_SUMS] = "sums",
     };
     return number_of_fault("CUDNN_FAULT", names, CUDNN_FAULT_MOST);
 }

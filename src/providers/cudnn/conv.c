@@ -60,7 +60,7 @@ static bool set_operation(const bp_problem *problem, bp__cudnn_conv *conv, bp_ve
             return true;
         }
     }
-    return bp__cu_vendor_refuse(verdict, BP_REASON_OP, "it offers only convolutions");
+    return bp__cu_vendor_refuse(verdict, BP_REASON_OP, "it offers only convolutions and attention");
 }
 
 /* Sets what is done with the bias, and the function. */

@@ -35,7 +35,7 @@ bp_status bp__cudnn_fail(const bp__cudnn_instance *instance, const bp__cudnn_dev
 
 /* ---- Graphs (graph.c) ---- */
 
-enum { BP__CUDNN_DESCRIPTORS = 40, BP__CUDNN_OPERATIONS = 12 };
+enum { BP__CUDNN_DESCRIPTORS = 128, BP__CUDNN_OPERATIONS = 32 };
 
 /* Descriptors of a graph. After the first failure nothing more is made; `status` has it. */
 typedef struct bp__cudnn_graph {
@@ -127,13 +127,13 @@ bool bp__cudnn_must_repeat(const bp_policy *policy); /* bits must be the same in
 
 /* ---- Plans (plan.c) ---- */
 
-enum { BP__CUDNN_CALLS = 2, BP__CUDNN_STEPS = 14, BP__CUDNN_TENSORS = 6 };
+enum { BP__CUDNN_CALLS = 2, BP__CUDNN_STEPS = 14, BP__CUDNN_TENSORS = 16, BP__CUDNN_NUMBERS_MOST = 3 };
 
-/* The memory of a tensor: an operand, or a part of the workspace. */
-enum { BP__CUDNN_WORKSPACE = -1 };
+/* The memory of a tensor: an operand, a part of the workspace, or a number in the host's memory. */
+enum { BP__CUDNN_WORKSPACE = -1, BP__CUDNN_NUMBER = -2 };
 typedef struct bp__cudnn_place {
     int8_t operand;
-    uint64_t at; /* bytes, in the workspace */
+    uint64_t at; /* bytes, in the workspace; of a number, which one it is */
 } bp__cudnn_place;
 
 /* Tensor `uid` of a graph. */
@@ -165,8 +165,11 @@ typedef struct bp__cudnn_sequence {
     int binding_count[BP__CUDNN_CALLS];
     bp__cudnn_binding bindings[BP__CUDNN_CALLS][BP__CUDNN_TENSORS];
     bp__cudnn_step steps[BP__CUDNN_STEPS];
-    uint64_t buffers;        /* bytes of the workspace, before the library's part */
-    int64_t item;            /* bytes of an element: the least alignment */
+    uint64_t buffers; /* bytes of the workspace, before the library's part */
+    int64_t item;     /* bytes of an element: the least alignment */
+    bool aligned;     /* no engine takes addresses that are no multiples of BP__CUDNN_ALIGNMENT */
+    int number_count;
+    float numbers[BP__CUDNN_NUMBERS_MOST];
     bp__cudnn_filter filter; /* its rank is the first call's */
     uint32_t refused_later;  /* notes that later calls refuse, too */
     int64_t measured;        /* most engines of the first call that are measured; 0: none */

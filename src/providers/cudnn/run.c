@@ -7,11 +7,14 @@
 /* The addresses of a run. */
 typedef struct run_of {
     const bp_operand *operands;
+    const float *numbers;
     uint64_t workspace;
 } run_of;
 
 static uint64_t address_of(const run_of *run, const bp__cudnn_place *place) {
-    return place->operand >= 0 ? bp__cu_address(&run->operands[place->operand]) : run->workspace + place->at;
+    return place->operand >= 0                  ? bp__cu_address(&run->operands[place->operand])
+           : place->operand == BP__CUDNN_NUMBER ? (uint64_t)(uintptr_t)&run->numbers[place->at]
+                                                : run->workspace + place->at;
 }
 
 /* ---- Calls ---- */
@@ -86,7 +89,8 @@ static int alignment_of(const bp__cudnn_prepared *plan, const run_of *run) {
     uint64_t bits = 0;
     for (int call = 0; call < plan->sequence.call_count; call++) {
         for (int i = 0; i < plan->sequence.binding_count[call]; i++) {
-            bits |= address_of(run, &plan->sequence.bindings[call][i].place);
+            const bp__cudnn_place *place = &plan->sequence.bindings[call][i].place;
+            bits |= place->operand == BP__CUDNN_NUMBER ? 0 : address_of(run, place);
         }
     }
     return bits % BP__CUDNN_ALIGNMENT == 0 ? BP__CUDNN_ALIGNED : BP__CUDNN_UNALIGNED;
@@ -141,6 +145,12 @@ static bp_status run_all(const void *opaque, void *given, const bp__cu_queue *qu
     bp__cudnn_prepared *plan = (bp__cudnn_prepared *)(uintptr_t)opaque;
     const run_of *run = given;
     const int alignment = alignment_of(plan, run);
+    if (alignment == BP__CUDNN_UNALIGNED && plan->sequence.aligned) {
+        return plan->instance->vendor.host->fail(BP_E_UNSUPPORTED,
+                                                 "cudnn: the address of an operand is no multiple of %d bytes, as the "
+                                                 "operation needs it",
+                                                 BP__CUDNN_ALIGNMENT);
+    }
     const bp_status status = find_calls(plan, alignment);
     if (status != BP_OK) {
         return status;
@@ -151,6 +161,7 @@ static bp_status run_all(const void *opaque, void *given, const bp__cu_queue *qu
 
 bp_status bp__cudnn_enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const bp__cudnn_prepared *plan = (const bp__cudnn_prepared *)self;
-    run_of run = {.operands = operands, .workspace = bp__cu_address(&exec->workspace)};
+    run_of run = {
+        .operands = operands, .numbers = plan->sequence.numbers, .workspace = bp__cu_address(&exec->workspace)};
     return bp__cu_vendor_enqueue(plan->instance->vendor.host, exec, run_all, plan, &run);
 }

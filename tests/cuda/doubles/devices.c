@@ -172,12 +172,19 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute what, CUdevice devi
         {BP__CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, {2619000, 1215000}},
         {BP__CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, {5120, 5120}},
         {BP__CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, {52428800, 41943040}},
-        {BP__CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, {9, 8}},
-        {BP__CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, {0, 0}},
         {BP__CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, {232448, 166912}},
         {BP__CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED, {1, 0}},
     };
     const CUresult code = double_ready();
+    const int capability = device > 0 ? 80 : configured("capability=", 90);
+    if (code == BP__CU_SUCCESS && what == BP__CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR) {
+        *value = capability / 10;
+        return BP__CU_SUCCESS;
+    }
+    if (code == BP__CU_SUCCESS && what == BP__CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR) {
+        *value = capability % 10;
+        return BP__CU_SUCCESS;
+    }
     for (size_t i = 0; code == BP__CU_SUCCESS && i < sizeof facts / sizeof facts[0]; i++) {
         if (facts[i].what == what) {
             *value = facts[i].values[device > 0];

@@ -2,8 +2,9 @@
  *
  * The double keeps the rules of CUDA's driver that we know, and answers as the driver does if one is broken. What the
  * driver would not notice, such as a graph that is destroyed while it runs, counts as a violation. The variable
- * CUDA_DOUBLE selects what a process finds: "devices=2 driver=13000 init=0 query=0 fault=0", where init is the answer
- * of cuInit, query the one of cuDriverGetVersion, and fault a double_fault. */
+ * CUDA_DOUBLE selects what a process finds: "devices=2 driver=13000 capability=90 init=0 query=0 fault=0", where
+ * capability is the first device's, init the answer of cuInit, query the one of cuDriverGetVersion, and fault a
+ * double_fault. */
 #ifndef BP_TESTS_CUDA_DOUBLE_H
 #define BP_TESTS_CUDA_DOUBLE_H
 

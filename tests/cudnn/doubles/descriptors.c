@@ -108,6 +108,7 @@ size_t double_bytes_of_type(unsigned type) {
     case BP__CUDNN_TYPE_HEUR_MODE:
     case BP__CUDNN_TYPE_NUMERICAL_NOTE:
     case BP__CUDNN_TYPE_POINTWISE_MODE:
+    case BP__CUDNN_TYPE_REDUCTION_OPERATOR_TYPE:
         return 4;
     case BP__CUDNN_TYPE_BOOLEAN:
     case BP__CUDNN_TYPE_CHAR:

@@ -27,14 +27,22 @@ typedef enum cudnn_fault {
     CUDNN_FAULT_BETA,      /* the result is added to what is there, or not, against what the graph says */
     CUDNN_FAULT_BIAS,      /* sums are their first operand */
     CUDNN_FAULT_RELU,      /* relu changes nothing */
+    CUDNN_FAULT_SCALE,     /* numbers of the host are 1 */
+    CUDNN_FAULT_CAUSAL,    /* a query does not see the key with its own number */
+    CUDNN_FAULT_MASK,      /* conditions in memory hold everywhere, and sums with tensors in memory lack these */
+    CUDNN_FAULT_HEADS,     /* heads that share a key are every so many, not neighbours */
+    CUDNN_FAULT_STATS,     /* the logarithm of the sum of exponentials has base 2 */
+    CUDNN_FAULT_EMPTY,     /* rows whose scores all are -infinity are NaN */
+    CUDNN_FAULT_SUMS,      /* what is kept in memory between kernels is 0 */
     CUDNN_FAULT_MOST
 } cudnn_fault;
 
-/* Engines of the double, by their numbers. The first list has all but the last two, for f64 none. Measured, a run takes
- * 5 (unsteady), 1 (rounding and short), 3 (Winograd), 4 (tensor), 2 (plain) and 6 (any) times a time that no machine
- * takes by itself. */
+/* Engines of the double, by their numbers. The first list has all but the last two, for f64 none; for attention it has
+ * the first two, and the second list none. Measured, a run takes 5 (unsteady), 1 (rounding and short), 3 (Winograd),
+ * 4 (tensor), 2 (plain) and 6 (any) times a time that no machine takes by itself. */
 typedef enum cudnn_engine {
     CUDNN_ENGINE_REFUSING = 45, /* makes no plan */
+    CUDNN_ENGINE_FLASH = 9,     /* attention: tensor cores, needs a workspace */
     CUDNN_ENGINE_UNSTEADY = 40, /* tensor cores, not deterministic: adds in another order in every second run */
     CUDNN_ENGINE_ROUNDING = 41, /* rounds its inputs to bf16 */
     CUDNN_ENGINE_SHORT = 44,    /* accumulates in f16 */

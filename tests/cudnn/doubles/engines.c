@@ -8,16 +8,18 @@
 static const struct {
     int number;
     unsigned notes;
-    bool is_fallback;
+    bool is_fallback, is_attention;
 } engines[] = {
-    {CUDNN_ENGINE_REFUSING, 0, false},
-    {CUDNN_ENGINE_UNSTEADY, BIT(TENSOR_CORE) | BIT(NONDETERMINISTIC), false},
-    {CUDNN_ENGINE_ROUNDING, BIT(DOWN_CONVERT_INPUTS), false},
-    {CUDNN_ENGINE_SHORT, BIT(REDUCED_PRECISION_REDUCTION), false},
-    {CUDNN_ENGINE_WINOGRAD, BIT(TENSOR_CORE) | BIT(WINOGRAD) | BIT(WINOGRAD_TILE_4x4), false},
-    {CUDNN_ENGINE_TENSOR, BIT(TENSOR_CORE), false},
-    {CUDNN_ENGINE_PLAIN, 0, true},
-    {CUDNN_ENGINE_ANY, BIT(STRICT_NAN_PROP), true},
+    {CUDNN_ENGINE_REFUSING, 0, false, false},
+    {CUDNN_ENGINE_REFUSING, 0, false, true},
+    {CUDNN_ENGINE_FLASH, BIT(TENSOR_CORE), false, true},
+    {CUDNN_ENGINE_UNSTEADY, BIT(TENSOR_CORE) | BIT(NONDETERMINISTIC), false, false},
+    {CUDNN_ENGINE_ROUNDING, BIT(DOWN_CONVERT_INPUTS), false, false},
+    {CUDNN_ENGINE_SHORT, BIT(REDUCED_PRECISION_REDUCTION), false, false},
+    {CUDNN_ENGINE_WINOGRAD, BIT(TENSOR_CORE) | BIT(WINOGRAD) | BIT(WINOGRAD_TILE_4x4), false, false},
+    {CUDNN_ENGINE_TENSOR, BIT(TENSOR_CORE), false, false},
+    {CUDNN_ENGINE_PLAIN, 0, true, false},
+    {CUDNN_ENGINE_ANY, BIT(STRICT_NAN_PROP), true, false},
 };
 
 /* ---- Lists ---- */
@@ -51,13 +53,18 @@ int64_t double_list(const descriptor *heuristic, int64_t most, void *const *conf
     const unsigned mode = double_word(heuristic, BP__CUDNN_ATTR_ENGINEHEUR_MODE);
     executable read;
     int64_t count = 0;
-    if (double_read_graph(graph, &read) != BP__CUDNN_STATUS_SUCCESS || !is_known(&read)) {
+    if (double_read_graph(graph, &read) != BP__CUDNN_STATUS_SUCCESS) {
+        return 0;
+    }
+    const bool attends = double_is_attention(&read);
+    if (attends ? !double_has_attention(&read) : !is_known(&read)) {
         return 0;
     }
     const bool wide = read.tensors[0].type == BP__CUDNN_DATA_DOUBLE;
     for (size_t i = 0; i < sizeof engines / sizeof engines[0]; i++) {
-        const bool in = engines[i].is_fallback ? mode == BP__CUDNN_HEUR_MODE_FALLBACK
-                                               : mode == BP__CUDNN_HEUR_MODE_INSTANT && !wide;
+        const bool in = engines[i].is_attention != attends ? false
+                        : engines[i].is_fallback           ? mode == BP__CUDNN_HEUR_MODE_FALLBACK
+                                                           : mode == BP__CUDNN_HEUR_MODE_INSTANT && !wide;
         if (in && count < most) {
             fill(configs[count], (int)i, graph);
         }
@@ -97,7 +104,7 @@ static int64_t workspace_of(const executable *e) {
     for (int d = 0; d < e->tensors[0].ndim; d++) {
         bytes *= e->tensors[0].size[d];
     }
-    return e->engine == CUDNN_ENGINE_PLAIN ? bytes : 0;
+    return e->engine == CUDNN_ENGINE_PLAIN || e->engine == CUDNN_ENGINE_FLASH ? bytes : 0;
 }
 
 cudnnStatus_t double_make_plan(descriptor *plan) {

@@ -21,6 +21,7 @@ typedef struct waiting {
     kept kept;
     const executable *what;
     uint64_t pointers[TENSORS_MOST], workspace;
+    float numbers[TENSORS_MOST]; /* read when the call is made */
 } waiting;
 
 /* ---- Handles ---- */
@@ -124,6 +125,10 @@ static cudnnStatus_t find_pointers(const executable *what, const descriptor *pac
                 fresh->pointers[i] = (uint64_t)double_integer(pack, A(VARIANT_PACK_DATA_POINTERS), k);
                 found++;
             }
+        }
+        if (t->is_number && fresh->pointers[i]) {
+            memcpy(&fresh->numbers[i], (const void *)(uintptr_t)fresh->pointers[i], sizeof(float));
+            fresh->pointers[i] = (uint64_t)(uintptr_t)&fresh->numbers[i];
         }
         if (fresh->pointers[i] % (uint64_t)t->alignment != 0) {
             return double_violate(BP__CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER, "an address is not aligned");

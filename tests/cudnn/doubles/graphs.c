@@ -41,11 +41,13 @@ static int read_tensor(const descriptor *from, executable *into) {
     }
     tensor *fresh = &into->tensors[into->tensor_count];
     const attribute *is_virtual = double_attribute(from, A(TENSOR_IS_VIRTUAL));
+    const attribute *is_number = double_attribute(from, A(TENSOR_IS_BY_VALUE));
     *fresh = (tensor){.uid = uid,
                       .alignment = double_integer(from, A(TENSOR_BYTE_ALIGNMENT), 0),
                       .type = double_word(from, A(TENSOR_DATA_TYPE)),
                       .ndim = (int)double_attribute(from, A(TENSOR_DIMENSIONS))->count,
-                      .is_virtual = is_virtual && *(const bool *)is_virtual->values};
+                      .is_virtual = is_virtual && *(const bool *)is_virtual->values,
+                      .is_number = is_number && *(const bool *)is_number->values};
     for (int d = 0; d < fresh->ndim; d++) {
         fresh->size[d] = double_integer(from, A(TENSOR_DIMENSIONS), d);
         fresh->stride[d] = double_integer(from, A(TENSOR_STRIDES), d);
@@ -104,7 +106,7 @@ static cudnnStatus_t read_convolution(const descriptor *of, int kind, executable
         tensors[i] = read_tensor(double_child(of, convolutions[kind].tensors[i], 0), into);
     }
     *o = (operation){.type = of->type,
-                     .in = {tensors[0], tensors[1]},
+                     .in = {tensors[0], tensors[1], -1},
                      .out = tensors[2],
                      .alpha = double_factor(of, convolutions[kind].alpha),
                      .beta = double_factor(of, convolutions[kind].beta)};
@@ -121,22 +123,97 @@ static cudnnStatus_t read_convolution(const descriptor *of, int kind, executable
 
 /* ---- Functions of elements ---- */
 
+/* Returns how many inputs a function has. */
+static int inputs_of(unsigned mode) {
+    switch (mode) {
+    case BP__CUDNN_POINTWISE_ADD:
+    case BP__CUDNN_POINTWISE_MUL:
+    case BP__CUDNN_POINTWISE_SUB:
+    case BP__CUDNN_POINTWISE_DIV:
+    case BP__CUDNN_POINTWISE_CMP_GE:
+        return 2;
+    case BP__CUDNN_POINTWISE_BINARY_SELECT:
+        return 3;
+    default:
+        return 1;
+    }
+}
+
+/* All but the first input may have size 1 where the result has more. */
+static bool pointwise_fits(const executable *e, const operation *o) {
+    const int wanted = inputs_of(o->mode);
+    bool right = true;
+    for (int i = 0; i < 3; i++) {
+        right = right && (o->in[i] >= 0) == (i < wanted);
+        for (int d = 0; d < at(e, o->out)->ndim && right && i < wanted; d++) {
+            const tensor *in = at(e, o->in[i]), *y = at(e, o->out);
+            right = in->ndim == y->ndim && (in->size[d] == y->size[d] || (i > 0 && in->size[d] == 1));
+        }
+    }
+    return right;
+}
+
 static cudnnStatus_t read_pointwise(const descriptor *of, executable *into) {
+    static const unsigned inputs[] = {A(OPERATION_POINTWISE_XDESC), A(OPERATION_POINTWISE_BDESC),
+                                      A(OPERATION_POINTWISE_TDESC)};
+    const descriptor *function = double_child(of, A(OPERATION_POINTWISE_PW_DESCRIPTOR), 0);
     operation *o = &into->operations[into->operation_count++];
-    const descriptor *b = double_child(of, A(OPERATION_POINTWISE_BDESC), 0);
-    *o = (operation){.type = of->type, .in = {0, -1}};
-    o->mode = double_word(double_child(of, A(OPERATION_POINTWISE_PW_DESCRIPTOR), 0), A(POINTWISE_MODE));
-    o->in[0] = read_tensor(double_child(of, A(OPERATION_POINTWISE_XDESC), 0), into);
-    o->in[1] = b ? read_tensor(b, into) : -1;
+    *o = (operation){.type = of->type, .mode = double_word(function, A(POINTWISE_MODE))};
+    o->axis = double_integer(function, A(POINTWISE_AXIS), 0);
+    for (int i = 0; i < 3; i++) {
+        const descriptor *input = double_child(of, inputs[i], 0);
+        o->in[i] = input ? read_tensor(input, into) : -1;
+    }
     o->out = read_tensor(double_child(of, A(OPERATION_POINTWISE_YDESC), 0), into);
+    return pointwise_fits(into, o) ? BP__CUDNN_STATUS_SUCCESS
+                                   : double_violate(BP__CUDNN_STATUS_BAD_PARAM, "the tensors of a function do not fit");
+}
+
+/* ---- Products, reductions and views ---- */
+
+static cudnnStatus_t read_product(const descriptor *of, executable *into) {
+    operation *o = &into->operations[into->operation_count++];
+    *o = (operation){.type = of->type, .in = {0, 0, -1}};
+    o->in[0] = read_tensor(double_child(of, A(OPERATION_MATMUL_ADESC), 0), into);
+    o->in[1] = read_tensor(double_child(of, A(OPERATION_MATMUL_BDESC), 0), into);
+    o->out = read_tensor(double_child(of, A(OPERATION_MATMUL_CDESC), 0), into);
+    const tensor *a = at(into, o->in[0]), *b = at(into, o->in[1]), *c = at(into, o->out);
+    const bool right = a->ndim == 4 && b->ndim == 4 && c->ndim == 4 && a->size[0] == c->size[0] &&
+                       b->size[0] == c->size[0] && a->size[1] == c->size[1] && c->size[1] % b->size[1] == 0 &&
+                       a->size[2] == c->size[2] && a->size[3] == b->size[2] && b->size[3] == c->size[3];
+    return right ? BP__CUDNN_STATUS_SUCCESS
+                 : double_violate(BP__CUDNN_STATUS_BAD_PARAM, "the tensors of a product do not fit");
+}
+
+static cudnnStatus_t read_reduction(const descriptor *of, executable *into) {
+    operation *o = &into->operations[into->operation_count++];
+    *o = (operation){.type = of->type, .in = {0, -1, -1}};
+    o->mode = double_word(double_child(of, A(OPERATION_REDUCTION_DESC), 0), A(REDUCTION_OPERATOR));
+    o->in[0] = read_tensor(double_child(of, A(OPERATION_REDUCTION_XDESC), 0), into);
+    o->out = read_tensor(double_child(of, A(OPERATION_REDUCTION_YDESC), 0), into);
     const tensor *x = at(into, o->in[0]), *y = at(into, o->out);
-    bool right = x->ndim == y->ndim && (o->mode == BP__CUDNN_POINTWISE_ADD) == (b != NULL);
+    bool right = x->ndim == y->ndim;
     for (int d = 0; d < y->ndim && right; d++) {
-        right = x->size[d] == y->size[d] &&
-                (!b || at(into, o->in[1])->size[d] == 1 || at(into, o->in[1])->size[d] == y->size[d]);
+        right = x->size[d] % y->size[d] == 0;
     }
     return right ? BP__CUDNN_STATUS_SUCCESS
-                 : double_violate(BP__CUDNN_STATUS_BAD_PARAM, "the tensors of a function do not fit");
+                 : double_violate(BP__CUDNN_STATUS_BAD_PARAM, "the tensors of a reduction do not fit");
+}
+
+/* A view exchanges the last two dimensions. */
+static cudnnStatus_t read_view(const descriptor *of, executable *into) {
+    operation *o = &into->operations[into->operation_count++];
+    *o = (operation){.type = of->type, .in = {0, -1, -1}};
+    o->in[0] = read_tensor(double_child(of, A(OPERATION_RESHAPE_XDESC), 0), into);
+    o->out = read_tensor(double_child(of, A(OPERATION_RESHAPE_YDESC), 0), into);
+    const tensor *x = at(into, o->in[0]), *y = at(into, o->out);
+    bool right = x->ndim == 4 && y->ndim == 4;
+    for (int d = 0; d < 4 && right; d++) {
+        const int from = d < 2 ? d : 5 - d;
+        right = y->size[d] == x->size[from] && y->stride[d] == x->stride[from];
+    }
+    return right ? BP__CUDNN_STATUS_SUCCESS
+                 : double_violate(BP__CUDNN_STATUS_BAD_PARAM, "a view has other elements than its tensor");
 }
 
 /* ---- Graphs ---- */
@@ -147,7 +224,16 @@ static cudnnStatus_t read_operation(const descriptor *of, executable *into) {
             return read_convolution(of, kind, into);
         }
     }
-    return read_pointwise(of, into);
+    switch (of->type) {
+    case BP__CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR:
+        return read_product(of, into);
+    case BP__CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR:
+        return read_reduction(of, into);
+    case BP__CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR:
+        return read_view(of, into);
+    default:
+        return read_pointwise(of, into);
+    }
 }
 
 cudnnStatus_t double_check_operation(const descriptor *of) {
@@ -155,16 +241,19 @@ cudnnStatus_t double_check_operation(const descriptor *of) {
     return read_operation(of, &made);
 }
 
-/* A virtual tensor connects two operations: one writes it, and later ones read it. */
+/* A virtual tensor connects two operations: one writes it, and later ones read it. The library lets the logarithms of
+ * attention, one for each row, be unused. */
 static bool is_connected(const executable *e) {
     bool right = true;
     for (int i = 0; i < e->tensor_count; i++) {
-        int writes = 0, reads = 0;
+        const tensor *t = at(e, i);
+        int writes = 0, reads = t->ndim == 4 && t->size[3] == 1;
         for (int j = 0; j < e->operation_count; j++) {
-            writes += e->operations[j].out == i;
-            reads += writes > 0 && (e->operations[j].in[0] == i || e->operations[j].in[1] == i);
+            const operation *o = &e->operations[j];
+            writes += o->out == i;
+            reads += writes > 0 && (o->in[0] == i || o->in[1] == i || o->in[2] == i);
         }
-        right = right && (!at(e, i)->is_virtual || (writes == 1 && reads > 0));
+        right = right && (!t->is_virtual || (writes == 1 && reads > 0));
     }
     return right;
 }

@@ -28,7 +28,7 @@ void *double_keep(size_t size);
 
 /* ---- Descriptors (descriptors.c) ---- */
 
-enum { ATTRIBUTES_MOST = 12, TENSORS_MOST = 16, OPERATIONS_MOST = 12, NDIM_MOST = 8 };
+enum { ATTRIBUTES_MOST = 12, TENSORS_MOST = 48, OPERATIONS_MOST = 32, NDIM_MOST = 8 };
 
 /* A value that was set. */
 typedef struct attribute {
@@ -71,12 +71,13 @@ typedef struct tensor {
     unsigned type; /* a cudnnDataType_t */
     int ndim;
     int64_t size[NDIM_MOST], stride[NDIM_MOST];
-    bool is_virtual;
+    bool is_virtual, is_number; /* a number is in the host's memory */
 } tensor;
 
 typedef struct operation {
-    unsigned type, mode; /* of the descriptor, and of a pointwise operation */
-    int in[2], out;      /* tensors; in[1] is -1 if there is one input */
+    unsigned type, mode; /* of the descriptor; the function, or the kind of a reduction */
+    int in[3], out;      /* tensors; -1: there are fewer inputs. in[2] is a condition */
+    int64_t axis;
     int spatial;
     int64_t before[NDIM_MOST], after[NDIM_MOST], step[NDIM_MOST], dilation[NDIM_MOST];
     double alpha, beta;
@@ -95,6 +96,18 @@ typedef struct executable {
 cudnnStatus_t double_read_graph(const descriptor *graph, executable *into);
 cudnnStatus_t double_check_operation(const descriptor *of);
 
+static inline bool double_is_pointwise(const operation *o, unsigned mode) {
+    return o->type == BP__CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR && o->mode == mode;
+}
+
+/* ---- Attention (attention.c) ---- */
+
+/* Returns whether a graph is attention or its gradients, operation by operation, as the library recognizes it. */
+bool double_is_attention(const executable *e);
+/* Returns whether the library has kernels for its sizes; a violation if these read rows that are not where they expect
+ * them, because the library does not check that. */
+bool double_has_attention(const executable *e);
+
 /* ---- Engines (engines.c) ---- */
 
 /* Fills engine configurations of a list, at most `most`; returns how many the list has. */
@@ -102,7 +115,19 @@ int64_t double_list(const descriptor *heuristic, int64_t most, void *const *conf
 /* Makes *made from the plan's configuration, or refuses. */
 cudnnStatus_t double_make_plan(descriptor *plan);
 
-/* ---- Values (values.c) ---- */
+/* ---- Values (values.c, functions.c) ---- */
+
+/* The elements of all tensors in row-major order. */
+typedef struct run_values {
+    const executable *what;
+    long double *of[TENSORS_MOST];
+    int number_of_run;
+} run_values;
+
+int64_t double_count(const tensor *t);
+long double double_round(unsigned type, long double value); /* to a cudnnDataType_t */
+/* Computes an operation that is no convolution. */
+void double_apply(const run_values *v, const operation *o);
 
 /* Runs all operations. `pointers` are of the tensors that are not virtual. */
 void double_run(const executable *what, const uint64_t *pointers, uint64_t workspace, int number_of_run);

@@ -10,7 +10,7 @@
 /* ---- Elements ---- */
 
 static size_t item_of(unsigned type) {
-    return type == BP__CUDNN_DATA_DOUBLE ? 8 : type == BP__CUDNN_DATA_FLOAT ? 4 : 2;
+    return type == BP__CUDNN_DATA_DOUBLE ? 8 : type == BP__CUDNN_DATA_FLOAT ? 4 : type == BP__CUDNN_DATA_UINT8 ? 1 : 2;
 }
 
 static long double power_of_two(int exponent) {
@@ -28,8 +28,11 @@ static long double round_to(long double value, int bits, int least) {
     return rintl(value / power_of_two(unit)) * power_of_two(unit);
 }
 
-static long double round_to_type(unsigned type, long double value) {
+long double double_round(unsigned type, long double value) {
     switch (type) {
+    case BP__CUDNN_DATA_INT32:
+    case BP__CUDNN_DATA_BOOLEAN:
+        return value;
     case BP__CUDNN_DATA_DOUBLE:
         return (long double)(double)value;
     case BP__CUDNN_DATA_FLOAT:
@@ -74,6 +77,8 @@ static long double read_element(unsigned type, const uint8_t *from) {
     case BP__CUDNN_DATA_DOUBLE:
         memcpy(&wide, from, sizeof wide);
         return (long double)wide;
+    case BP__CUDNN_DATA_UINT8:
+        return *from;
     case BP__CUDNN_DATA_FLOAT:
         memcpy(&narrow, from, sizeof narrow);
         return (long double)narrow;
@@ -113,14 +118,7 @@ static void write_element(unsigned type, uint8_t *to, long double value) {
 
 /* ---- Tensors ---- */
 
-/* The elements of all tensors in row-major order. */
-typedef struct values {
-    const executable *what;
-    long double *of[TENSORS_MOST];
-    int number_of_run;
-} values;
-
-static int64_t count_of(const tensor *t) {
+int64_t double_count(const tensor *t) {
     int64_t count = 1;
     for (int d = 0; d < t->ndim; d++) {
         count *= t->size[d];
@@ -150,8 +148,8 @@ static int64_t span_of(const tensor *t) {
 /* Moves all elements of a tensor from or to its memory; false: the device does not have it. */
 static bool move_tensor(const tensor *t, uint64_t address, long double *all, bool store) {
     const size_t item = item_of(t->type);
-    uint8_t *memory = double_bytes(address, (size_t)span_of(t) * item);
-    const int64_t count = count_of(t);
+    uint8_t *memory = t->is_number ? (uint8_t *)(uintptr_t)address : double_bytes(address, (size_t)span_of(t) * item);
+    const int64_t count = double_count(t);
     for (int64_t i = 0; i < count && memory; i++) {
         int64_t rest = i, at = 0;
         for (int d = t->ndim - 1; d >= 0; d--) {
@@ -202,7 +200,7 @@ static bool position(const convolution *c, int d, int64_t out, int64_t tap, int6
 static void add(long double *sum, const convolution *c, long double product) {
     const long double value = *sum + product;
     *sum = c->engine == CUDNN_ENGINE_SHORT      ? round_to(value, 10, -14)
-           : c->engine == CUDNN_ENGINE_UNSTEADY ? round_to_type(BP__CUDNN_DATA_FLOAT, value)
+           : c->engine == CUDNN_ENGINE_UNSTEADY ? double_round(BP__CUDNN_DATA_FLOAT, value)
                                                 : value;
 }
 
@@ -253,13 +251,13 @@ static void add_all(const convolution *v) {
     }
 }
 
-static void convolve(const values *v, const operation *o) {
+static void convolve(const run_values *v, const operation *o) {
     const bool data = o->type == BP__CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR;
     const bool filter = o->type == BP__CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
     const int x = data ? o->out : o->in[0], w = filter ? o->out : o->in[1];
     const int y = data ? o->in[0] : filter ? o->in[1] : o->out;
     const tensor *result = &v->what->tensors[o->out];
-    const int64_t count = count_of(result);
+    const int64_t count = double_count(result);
     convolution c = {.o = o,
                      .x = &v->what->tensors[x],
                      .w = &v->what->tensors[w],
@@ -276,36 +274,9 @@ static void convolve(const values *v, const operation *o) {
         const long double error = c.engine == CUDNN_ENGINE_WINOGRAD ? 1 + power_of_two(-12) : 1;
         const double beta = double_has(CUDNN_FAULT_BETA) ? 1 - o->beta : o->beta;
         const long double old = beta != 0 ? beta * v->of[o->out][i] : 0;
-        v->of[o->out][i] = round_to_type(result->type, o->alpha * c.result[i] * error + old);
+        v->of[o->out][i] = double_round(result->type, o->alpha * c.result[i] * error + old);
     }
     free(c.result);
-}
-
-/* ---- Functions of elements ---- */
-
-/* Returns the element of b that belongs to element i of y: dimensions of size 1 are repeated. */
-static int64_t broadcast(const tensor *y, const tensor *b, int64_t i) {
-    int64_t at = 0, scale = 1;
-    for (int d = y->ndim - 1; d >= 0; d--) {
-        at += b->size[d] > 1 ? i % y->size[d] * scale : 0;
-        scale *= b->size[d];
-        i /= y->size[d];
-    }
-    return at;
-}
-
-static void apply(const values *v, const operation *o) {
-    const tensor *y = &v->what->tensors[o->out];
-    for (int64_t i = 0; i < count_of(y); i++) {
-        long double value = v->of[o->in[0]][i];
-        if (o->mode == BP__CUDNN_POINTWISE_ADD) {
-            const long double b = v->of[o->in[1]][broadcast(y, &v->what->tensors[o->in[1]], i)];
-            value += double_has(CUDNN_FAULT_BIAS) ? 0 : b;
-        } else if (o->mode == BP__CUDNN_POINTWISE_RELU_FWD) {
-            value = value < 0 && !double_has(CUDNN_FAULT_RELU) ? 0 : value;
-        }
-        v->of[o->out][i] = round_to_type(y->type, value);
-    }
 }
 
 /* ---- The whole ---- */
@@ -328,7 +299,7 @@ static bool use_workspace(const executable *what, uint64_t address) {
     return memory || what->workspace == 0;
 }
 
-static bool move_all(values *v, const uint64_t *pointers, bool store) {
+static bool move_all(run_values *v, const uint64_t *pointers, bool store) {
     bool there = true;
     for (int i = 0; i < v->what->tensor_count; i++) {
         const tensor *t = &v->what->tensors[i];
@@ -340,17 +311,17 @@ static bool move_all(values *v, const uint64_t *pointers, bool store) {
 }
 
 void double_run(const executable *what, const uint64_t *pointers, uint64_t workspace, int number_of_run) {
-    values v = {.what = what, .number_of_run = number_of_run};
+    run_values v = {.what = what, .number_of_run = number_of_run};
     for (int i = 0; i < what->tensor_count; i++) {
-        v.of[i] = calloc((size_t)count_of(&what->tensors[i]), sizeof *v.of[i]);
+        v.of[i] = calloc((size_t)double_count(&what->tensors[i]), sizeof *v.of[i]);
     }
     if (!move_all(&v, pointers, false) || !use_workspace(what, workspace)) {
         double_violate(0, "a call reaches memory that the device does not have");
     } else {
         for (int k = 0; k < what->operation_count; k++) {
             const operation *o = &what->operations[k];
-            if (o->type == BP__CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR) {
-                apply(&v, o);
+            if (o->spatial == 0) {
+                double_apply(&v, o);
             } else {
                 convolve(&v, o);
             }

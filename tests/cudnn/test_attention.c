@@ -1,0 +1,305 @@
+/* test_attention.c - attention on a CUDA device with the double of cuDNN, against the reference. */
+#include "cudnn/support_attention.h"
+
+#include <math.h>
+
+static const bp_dtype types[] = {BP_F16, BP_BF16};
+
+static sdpa_case small_case(bp_dtype dtype) {
+    return (sdpa_case){.dtype = dtype,
+                       .batch = 2,
+                       .heads = 3,
+                       .queries = 5,
+                       .keys = 7,
+                       .size = 16,
+                       .value_size = 8,
+                       .logsumexp = true};
+}
+
+/* ---- Shapes ---- */
+
+static void lengths(void **state) {
+    static const int64_t pairs[][2] = {{1, 2}, {1, 37}, {2, 2}, {9, 5}, {5, 9}, {33, 65}, {16, 16}};
+    (void)state;
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        for (int k = 0; k < 8; k++) {
+            sdpa_case c = small_case(types[k % 2]);
+            c.queries = pairs[i][0];
+            c.keys = pairs[i][1];
+            c.causal = k / 2 % 2;
+            c.logsumexp = k / 4;
+            const int before = the_cudnn()->calls;
+            check_sdpa(&c);
+            assert_int_equal(the_cudnn()->calls, before + 1);
+        }
+    }
+}
+
+static void columns(void **state) {
+    static const int64_t sizes[][2] = {{8, 8}, {128, 8}, {8, 128}, {72, 40}, {256, 256}, {136, 64}};
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        sdpa_case c = small_case(types[i % 2]);
+        c.size = sizes[i][0];
+        c.value_size = sizes[i][1];
+        check_sdpa(&c);
+    }
+}
+
+/* Heads of key and value may differ, and there may be no heads, or one of all. */
+static void heads(void **state) {
+    static const int64_t cases[][4] = {{2, 4, 2, 2}, {2, 4, 1, 1}, {1, 6, 3, 3}, {3, 4, 2, 4}, {2, 8, 2, 4},
+                                       {2, 4, 4, 1}, {1, 4, 1, 4}, {5, 1, 0, 0}, {1, 1, 0, 0}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (int k = 0; k < 4; k++) {
+            sdpa_case c = small_case(types[k % 2]);
+            c.batch = cases[i][0];
+            c.heads = cases[i][1];
+            c.key_heads = cases[i][2];
+            c.value_heads = cases[i][3];
+            c.causal = k / 2;
+            c.layout = k / 2 ? SDPA_HEADS_INSIDE : SDPA_COMPACT;
+            check_sdpa(&c);
+        }
+    }
+    sdpa_case c = small_case(BP_F16);
+    c.batch = c.heads = 1;
+    c.flat = true;
+    check_sdpa(&c);
+}
+
+static void layouts(void **state) {
+    static const sdpa_layout good[] = {SDPA_COMPACT, SDPA_HEADS_INSIDE, SDPA_GAPS};
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        for (int k = 0; k < 2; k++) {
+            sdpa_case c = small_case(types[k]);
+            c.layout = good[i];
+            check_sdpa(&c);
+        }
+    }
+}
+
+static void scales(void **state) {
+    static const double scales[] = {1, -0.5, 3, 1e-3};
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        sdpa_case c = small_case(types[i % 2]);
+        c.scale = scales[i];
+        check_sdpa(&c);
+    }
+}
+
+/* ---- Masks ---- */
+
+/* All types, and all sizes that may be 1. */
+static void masks(void **state) {
+    (void)state;
+    for (int k = 0; k < 16 * 3 * 2; k++) {
+        sdpa_case c = small_case(types[k / 48]);
+        const bp_dtype kinds[] = {BP_BOOL, BP_F32, c.dtype};
+        c.mask = kinds[k / 16 % 3];
+        c.mask_batch = k & 1;
+        c.mask_heads = k & 2;
+        c.mask_row = k & 4;
+        c.mask_column = k & 8;
+        c.key_heads = c.value_heads = k / 48;
+        check_sdpa(&c);
+    }
+}
+
+/* Rows whose scores all are -infinity are 0, and their logarithm is -infinity. */
+static void masked_rows(void **state) {
+    (void)state;
+    for (int k = 0; k < 2 * 3; k++) {
+        sdpa_trial t;
+        sdpa_case c = small_case(types[k % 2]);
+        const bp_dtype kinds[] = {BP_BOOL, BP_F32, c.dtype};
+        c.mask = kinds[k / 2];
+        make_sdpa(&t, &c);
+        const int64_t rows = c.batch * c.heads * c.queries;
+        for (int64_t i = 0; i < rows * c.keys; i++) {
+            if (i / c.keys % 2) {
+                test_array_set(&t.host[SDPA_MASK], i, c.mask == BP_BOOL ? 0 : -INFINITY);
+            }
+        }
+        renew_sdpa(&t, SDPA_MASK);
+        assert_ok(run_sdpa(&t, "num_threads=1"));
+        expect_sdpa(&t);
+        for (int64_t row = 1; row < rows; row += 2) {
+            assert_true(test_array_get(&t.host[SDPA_LOGSUMEXP], row) == -INFINITY);
+            for (int64_t i = 0; i < c.value_size; i++) {
+                assert_true(test_array_get(&t.host[SDPA_OUTPUT], row * c.value_size + i) == 0);
+            }
+        }
+        free_sdpa(&t);
+    }
+}
+
+/* ---- Refusals ---- */
+
+static void refused_kinds(void **state) {
+    (void)state;
+    sdpa_case c = small_case(BP_F32);
+    refuse_sdpa(&c, "num_threads=1", "its attention offers only f16 and bf16");
+    c = small_case(BP_F64);
+    refuse_sdpa(&c, "num_threads=1", "its attention offers only f16 and bf16");
+    c = small_case(BP_F16);
+    c.dropout = 0.5;
+    refuse_sdpa(&c, "num_threads=1", "it would drop other weights than the seed and offset say");
+    c = small_case(BP_F16);
+    c.keys = 1;
+    refuse_sdpa(&c, "num_threads=1", "its attention needs a query and two keys");
+}
+
+static void refused_columns(void **state) {
+    static const int64_t wrong[][2] = {{12, 16}, {16, 20}, {264, 16}, {16, 264}, {4, 4}};
+    (void)state;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        sdpa_case c = small_case(BP_F16);
+        c.size = wrong[i][0];
+        c.value_size = wrong[i][1];
+        refuse_sdpa(&c, "num_threads=1", "must be multiples of 8 up to 256 here");
+    }
+    sdpa_case c = small_case(BP_F16);
+    c.device = 1; /* compute capability 8.0 */
+    check_sdpa(&c);
+    c.size = 136;
+    refuse_sdpa(&c, "num_threads=1", "must be multiples of 8 up to 128 here");
+}
+
+static void refused_layouts(void **state) {
+    (void)state;
+    sdpa_case c = small_case(BP_F16);
+    c.layout = SDPA_ODD_ROWS;
+    refuse_sdpa(&c, "num_threads=1", "strides of rows, heads and items must be multiples of 8");
+    c.layout = SDPA_COLUMNS;
+    refuse_sdpa(&c, "num_threads=1", "the last stride of each tensor must be 1, and others positive");
+    c.layout = SDPA_BACKWARDS;
+    refuse_sdpa(&c, "num_threads=1", "the last stride of each tensor must be 1, and others positive");
+    c = small_case(BP_F16);
+    c.mask = BP_F16;
+    c.mask_turned = true;
+    refuse_sdpa(&c, "num_threads=1", "the last stride of each tensor must be 1, and others positive");
+    c = small_case(BP_F16);
+    c.spread = true;
+    refuse_sdpa(&c, "num_threads=1", "logsumexp must be compact");
+    c = small_case(BP_F16);
+    c.repeats = true; /* heads of the query in two dimensions, of the key in the second */
+    refuse_sdpa(&c, "num_threads=1", "the batch is not a number of items with a number of heads");
+}
+
+/* Kernels would read beyond their rows, so that nothing is called. */
+static void addresses(void **state) {
+    (void)state;
+    sdpa_trial t;
+    sdpa_case c = small_case(BP_F16);
+    c.past = 8;
+    make_sdpa(&t, &c);
+    const int calls = the_cudnn()->calls;
+    assert_fails(run_sdpa(&t, "num_threads=1"), BP_E_UNSUPPORTED,
+                 "the address of an operand is no multiple of 16 bytes, as the operation needs it");
+    assert_int_equal(the_cudnn()->calls, calls);
+    free_sdpa(&t);
+    c.past = 16;
+    check_sdpa(&c);
+}
+
+static void versions(void **state) {
+    (void)state;
+    sdpa_case c = small_case(BP_F16);
+    setenv("CUDNN_DOUBLE", "version=91500", 1);
+    assert_ok(bp_reset());
+    refuse_sdpa(&c, "num_threads=1", "cuDNN 9.16 or newer is needed for attention");
+    setenv("CUDNN_DOUBLE", "version=92200", 1);
+    assert_ok(bp_reset());
+    check_sdpa(&c);
+    c.size = 136;
+    refuse_sdpa(&c, "num_threads=1", "must be multiples of 8 up to 128 here");
+    unsetenv("CUDNN_DOUBLE");
+    assert_ok(bp_reset());
+}
+
+static void capabilities(void **state) {
+    static const struct {
+        const char *device, *text;
+    } cases[] = {{"capability=75", "8.0 to 12.1, and the device has 7.5"},
+                 {"capability=130", "8.0 to 12.1, and the device has 13.0"},
+                 {"capability=121", NULL},
+                 {"capability=89", NULL}};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const sdpa_case c = small_case(BP_F16);
+        setenv("CUDA_DOUBLE", cases[i].device, 1);
+        assert_ok(bp_reset());
+        if (cases[i].text) {
+            refuse_sdpa(&c, "num_threads=1", cases[i].text);
+        } else {
+            check_sdpa(&c);
+        }
+    }
+    unsetenv("CUDA_DOUBLE");
+    assert_ok(bp_reset());
+}
+
+/* ---- Settings ---- */
+
+static void switches(void **state) {
+    static const struct {
+        const char *settings, *text;
+    } cases[] = {
+        {"cuda.cudnn_sdp=false", "cuda.cudnn_sdp is false"},
+        {"cudnn.enabled=false", "cudnn.enabled is false"},
+        {"deterministic=run", "does not guarantee bitwise identical results in the next run"},
+        {"deterministic_algorithms=true", "does not guarantee bitwise identical results"},
+        {"cudnn.deterministic=true", "cudnn.deterministic is true"},
+    };
+    (void)state;
+    const sdpa_case c = small_case(BP_F16);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        refuse_sdpa(&c, cases[i].settings, cases[i].text);
+    }
+    sdpa_trial t;
+    make_sdpa(&t, &c);
+    assert_ok(run_sdpa(&t, "cuda.flash_sdp=false, cuda.mem_efficient_sdp=false, cuda.math_sdp=false"));
+    expect_sdpa(&t);
+    assert_ok(run_sdpa(&t, "cuda.sdp_priority=flash, cuda.overrideable_sdp=false"));
+    assert_contains(explained_sdpa(&t, "num_threads=1"), "cudnn");
+    free_sdpa(&t);
+}
+
+/* Plans of attention are kept, and one of another scale is another one. */
+static void plans(void **state) {
+    (void)state;
+    sdpa_case c = small_case(BP_BF16);
+    c.queries = 11; /* not planned before */
+    const int before = the_cudnn()->plans;
+    check_sdpa(&c);
+    check_sdpa(&c);
+    assert_int_equal(the_cudnn()->plans, before + 1);
+    c.scale = 0.5;
+    check_sdpa(&c);
+    assert_int_equal(the_cudnn()->plans, before + 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(lengths, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(columns, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(heads, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(layouts, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(scales, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(masks, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(masked_rows, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(refused_kinds, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(refused_columns, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(refused_layouts, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(addresses, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(versions, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(capabilities, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(switches, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(plans, begin_cudnn, end_cudnn),
+    };
+    return cmocka_run_group_tests_name("attention", tests, start_cudnn, stop_cudnn);
+}
