@@ -52,7 +52,8 @@ foreach(pair 1:products.values 3:products.values 5:products.values 6:products.na
 endforeach()
 foreach(pair 1:convolutions.order 2:convolutions.order 4:convolutions.values 5:convolutions.values 6:convolutions.values
         7:convolutions.values 8:convolutions.layouts 9:convolutions.bits 9:convolutions.tf32 10:convolutions.values
-        11:convolutions.biases 12:convolutions.biases)
+        11:convolutions.biases 12:convolutions.biases 13:attention.values 14:attention.values 15:attention.masks
+        17:attention.values 18:attention.empty 19:attention.gradients 1:attention.captured)
     string(REPLACE ":" ";" pair ${pair})
     list(GET pair 0 fault)
     list(GET pair 1 part)

@@ -45,6 +45,23 @@ if(TARGET test_cudnn_real)
     leave_to_all(cudnn_real test_cudnn_real)
 endif()
 
+# Plans of attention need more of a driver than the stub has: cuDNN loads the kernels that it compiles.
+if(TARGET test_cudnn_real_attention)
+    set(driver "")
+    if(CUDA_STUB)
+        set(rest ${CMAKE_CURRENT_BINARY_DIR}/cudnn-driver/rest.c)
+        add_custom_command(OUTPUT ${rest} DEPENDS ${CMAKE_CURRENT_LIST_DIR}/driver/rest.sh ${CMAKE_CURRENT_LIST_DIR}/driver/driver.c
+            COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/cudnn-driver
+            COMMAND sh ${CMAKE_CURRENT_LIST_DIR}/driver/rest.sh ${CUDA_STUB} ${CMAKE_CURRENT_LIST_DIR}/driver/driver.c > ${rest})
+        add_vendor_double(cudnn driver driver libcuda.so.1 ${CMAKE_CURRENT_LIST_DIR}/driver/driver.c ${rest})
+        set(driver ${CMAKE_CURRENT_BINARY_DIR}/cudnn-doubles/driver/libcuda.so.1)
+    endif()
+    target_compile_definitions(test_cudnn_real_attention PRIVATE CUDNN_REAL="$<$<BOOL:${CUDNN_REAL}>:${CUDNN_REAL}>"
+        CUDA_DRIVER="${driver}")
+    set_tests_properties(cudnn_real_attention PROPERTIES TIMEOUT 7200)
+    leave_to_all(cudnn_real_attention test_cudnn_real_attention)
+endif()
+
 # Each rule of the library that a test relies on: the test fails if the double breaks the rule.
 foreach(each convolutions:padding convolutions:steps convolutions:dilation convolutions:groups convolutions:layout
         convolutions:beta gradients:bias gradients:relu settings:notes plans:order plans:stream plans:workspace

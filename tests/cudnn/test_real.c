@@ -1,82 +1,16 @@
 /* test_real.c - the provider's graphs with NVIDIA's library: cuDNN makes execution plans on a machine without a GPU,
  * for devices that JSON describes. The engines that are taken under each combination of switches must have no note that
  * a switch refuses. Nothing runs. */
-#include "providers/cudnn/cudnn.h"
+#include "cudnn/support_real.h"
 
-#include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define BIT(note) (1u << BP__CUDNN_NOTE_##note)
 
-static bp__cudnn_instance instance;
-static bp_library_info library;
-static cudnnBackendDescriptor_t device;
-
-/* ---- The library ---- */
-
-/* From 9.2x on, cuDNN loads only where there is a libcuda.so.1; the toolkit's stub will do. */
 static int open_library(void **state) {
     (void)state;
-    (void)(*CUDA_STUB ? dlopen(CUDA_STUB, RTLD_NOW | RTLD_GLOBAL) : NULL);
-    void *handle = *CUDNN_REAL ? dlopen(CUDNN_REAL, RTLD_NOW | RTLD_LOCAL) : NULL;
-    size_t (*version)(void) = NULL;
-    if (handle) {
-        *(void **)&version = dlsym(handle, "cudnnGetVersion");
-#define X(result, name, symbol, parameters) *(void **)&instance.api.name = dlsym(handle, #symbol);
-        BP__CUDNN_FUNCTIONS(X)
-#undef X
-        instance.vendor.library = &library;
-        instance.vendor.version = (int)(version() / 10000 * 1000 + version() / 100 % 100);
-        print_message("%s: cuDNN %zu\n", CUDNN_REAL, version());
-    }
+    real_open(CUDNN_REAL, CUDA_STUB);
     return 0;
-}
-
-static void need_library(void) {
-    if (!instance.api.Execute) {
-        print_message("skipped: cuDNN 9 is not installed (CUDNN_REAL)\n");
-        skip();
-    }
-}
-
-/* Facts of a device, as the library writes them itself. */
-static void describe_device(int capability, char *text, size_t size) {
-    const int units = capability >= 1200 ? 170 : capability >= 1000 ? 148 : capability >= 900 ? 132 : 108;
-    const int shared = capability >= 1200 ? 101376 : capability >= 900 ? 232448 : 166912;
-    snprintf(text, size,
-             "{\"version\":1,\"deviceId\":0,\"cudaDeviceId\":0,\"deviceName\":\"described\",\"deviceVer\":%d,"
-             "\"driverVer\":13000,\"multiProcessorCount\":%d,\"warpSize\":32,\"maxGridSize\":[2147483647,65535,65535],"
-             "\"maxBlockSize\":[1024,1024,64],\"regsPerBlock\":65536,\"maxSharedMemoryPerBlock\":49152,"
-             "\"maxSharedMemoryPerBlockOptin\":%d,\"reservedSharedMemoryPerBlock\":1024,\"maxRegistersPerSM\":65536,"
-             "\"maxCtasPerSM\":32,\"maxThreadsPerBlock\":1024,\"maxThreadsPerSM\":2048,\"pciDeviceId\":0,"
-             "\"isTccDriver\":0,\"supportCoopLaunch\":1,\"totalGlobalMem\":85000000000,\"smClockRateKHz\":1980000,"
-             "\"memClockRateKHz\":2619000,\"l2CacheSize\":52428800,\"memoryBusWidth\":5120,"
-             "\"oversizedSharedMemoryPerBlock\":0}",
-             capability, units, shared);
-}
-
-static void fail_library(const char *what) {
-    char text[256] = "";
-    instance.api.LastError(text, sizeof text);
-    fail_msg("%s: %s", what, text);
-}
-
-static void begin_device(int capability) {
-    char text[2048];
-    describe_device(capability, text, sizeof text);
-    if (instance.api.DescriptorCreate(BP__CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &device) ||
-        instance.api.SetAttribute(device, BP__CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, BP__CUDNN_TYPE_CHAR,
-                                  (int64_t)strlen(text) + 1, text) ||
-        instance.api.Finalize(device)) {
-        fail_library("the description of a device");
-    }
 }
 
 /* ---- Problems ---- */
@@ -158,22 +92,22 @@ static bool find_engine(const bp_problem *problem, bool direct, int call, bp__cu
     bp__cudnn_execution execution = {0};
     bp__cudnn_sequence sequence;
     const bp_device_info facts = {.memory = UINT64_C(85000000000)};
-    if (!bp__cudnn_conv_of(&instance, problem, &offer.conv, &verdict)) {
+    if (!bp__cudnn_conv_of(&real_instance, problem, &offer.conv, &verdict)) {
         fail_msg("%s", verdict.text);
     }
     bp__cudnn_conv_sequence(&offer, &facts, &sequence);
     bp__cudnn_filter filter = sequence.filter;
     filter.refused |= call > 0 ? sequence.refused_later : 0;
-    bp__cudnn_graph_begin(&graph, &instance.api, NULL, device);
+    bp__cudnn_graph_begin(&graph, &real_instance.api, NULL, real_device);
     bp__cudnn_conv_describe(&offer.conv, call, &graph, BP__CUDNN_ALIGNMENT);
     bp__cudnn_graph_complete(&graph);
     if (graph.status != BP__CUDNN_STATUS_SUCCESS) {
-        fail_library("a graph");
+        real_fail("a graph");
     }
     const bool found = bp__cudnn_first_execution(&graph, &filter, &execution) == BP__CUDNN_STATUS_SUCCESS;
     *engine = execution.engine;
     check_notes(problem, direct, call, engine);
-    bp__cudnn_execution_free(&instance.api, &execution);
+    bp__cudnn_execution_free(&real_instance.api, &execution);
     bp__cudnn_graph_free(&graph);
     return found;
 }
@@ -220,8 +154,8 @@ static void try_device(int capability) {
     static const bp_dtype types[] = {BP_F16, BP_BF16, BP_F32, BP_F64};
     counts all = {0}, biased = {0};
     char text[160];
-    need_library();
-    begin_device(capability);
+    real_need();
+    real_begin(capability);
     for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
         for (int k = 0; k < 3 * 4 * 2; k++) {
             bp_problem problem = problem_of(operations[k % 3], types[k / 3 % 4], &shapes[i], k / 12);
@@ -233,7 +167,7 @@ static void try_device(int capability) {
     print_message("sm_%d: %d graphs, f32 on tensor cores %d, without %d; with a bias %d, without an engine %d\n",
                   capability / 10, all.graphs, all.tensor, all.plain, biased.graphs, biased.without);
     assert_true(all.tensor > 0 && all.plain >= all.graphs / 5);
-    instance.api.DescriptorDestroy(device);
+    real_instance.api.DescriptorDestroy(real_device);
 }
 
 static void sm_80(void **state) {

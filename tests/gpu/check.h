@@ -22,7 +22,7 @@ typedef struct rule {
 
 /* Lists that end with a rule without a name. */
 extern const rule driver_rules[], capture_rules[], library_rules[], product_rules[], cublas_rules[], cudnn_rules[],
-    cufft_rules[], cusolver_rules[], kernel_rules[], costs[];
+    attention_rules[], cufft_rules[], cusolver_rules[], kernel_rules[], costs[];
 
 /* Prints the reason, and returns FAILED or SKIPPED. */
 outcome fail(const char *format, ...) __attribute__((format(printf, 1, 2)));

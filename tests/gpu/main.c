@@ -24,8 +24,9 @@ enum { SECONDS_OF_RULE = 30, SECONDS = 460 };
 #endif
 enum { RULES_MOST = 128, NO_DEVICE = 77 };
 
-static const rule *const lists[] = {driver_rules, capture_rules, library_rules,  product_rules, cublas_rules,
-                                    cudnn_rules,  cufft_rules,   cusolver_rules, kernel_rules,  costs};
+static const rule *const lists[] = {driver_rules, capture_rules,   library_rules, product_rules,  cublas_rules,
+                                    cudnn_rules,  attention_rules, cufft_rules,   cusolver_rules, kernel_rules,
+                                    costs};
 
 /* ---- In the process of a rule ---- */
 

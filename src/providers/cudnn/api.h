@@ -34,7 +34,7 @@ typedef void *cudnnBackendDescriptor_t;
 
 /* X(name without "CUDNN_", number) */
 #define BP__CUDNN_NUMBERS(X)                                                                                           \
-    X(DATA_FLOAT, 0) X(DATA_DOUBLE, 1) X(DATA_HALF, 2) X(DATA_INT32, 4) X(DATA_UINT8, 6) X(DATA_BFLOAT16, 9)               \
+    X(DATA_FLOAT, 0) X(DATA_DOUBLE, 1) X(DATA_HALF, 2) X(DATA_INT32, 4) X(DATA_BFLOAT16, 9)               \
     X(DATA_BOOLEAN, 11) X(CROSS_CORRELATION, 1) X(REDUCE_TENSOR_ADD, 0) X(REDUCE_TENSOR_MAX, 3)                        \
     X(POINTWISE_ADD, 0) X(POINTWISE_MUL, 1) X(POINTWISE_DIV, 6) X(POINTWISE_SUB, 9) X(POINTWISE_EXP, 13)               \
     X(POINTWISE_LOG, 15) X(POINTWISE_IDENTITY, 21) X(POINTWISE_RELU_FWD, 100) X(POINTWISE_CMP_GE, 303)                 \

@@ -73,6 +73,9 @@ static bool check_kind(const bp_problem *problem, bp_verdict *verdict) {
     if (p->queries > INT32_MAX || p->keys > INT32_MAX) {
         return refuse(verdict, BP_REASON_SIZE, "its attention takes at most 2^31 - 1 queries and keys");
     }
+    if (p->tensor[BP_ATTENTION_MASK].dtype == BP_BOOL) {
+        return refuse(verdict, BP_REASON_DTYPE, "it adds masks to scores, and has none of bool");
+    }
     if (backward && p->tensor[BP_ATTENTION_MASK].dtype) {
         return refuse(verdict, BP_REASON_OTHER, "its gradients can be NaN where there is a mask");
     }
@@ -102,10 +105,7 @@ static bool join(const bp_attention_problem *p, const bp_attention_layout *layou
 }
 
 static uint32_t type_of(uint32_t dtype) {
-    return dtype == BP_F16    ? BP__CUDNN_DATA_HALF
-           : dtype == BP_BF16 ? BP__CUDNN_DATA_BFLOAT16
-           : dtype == BP_BOOL ? BP__CUDNN_DATA_UINT8
-                              : BP__CUDNN_DATA_FLOAT;
+    return dtype == BP_F16 ? BP__CUDNN_DATA_HALF : dtype == BP_BF16 ? BP__CUDNN_DATA_BFLOAT16 : BP__CUDNN_DATA_FLOAT;
 }
 
 static int64_t rows_of(const bp_attention_problem *p, bp_attention_tensor which) {

@@ -164,14 +164,9 @@ static node add_scaled(builder *b, node query, node keys, node scale) {
 
 /* ---- Forward ---- */
 
-/* A mask of bool decides, and another one is added. */
 static node add_mask(builder *b, node scores) {
     const node result = add_scores(b), mask = add_operand(b, BP_ATTENTION_MASK, false);
-    if (b->a->tensor[BP_ATTENTION_MASK].type == BP__CUDNN_DATA_UINT8) {
-        add_choice(b, scores, add_number(b, BP__CUDNN_MINUS_INFINITY_UID), mask, result);
-    } else {
-        add_function(b, BP__CUDNN_POINTWISE_ADD, scores, mask, result);
-    }
+    add_function(b, BP__CUDNN_POINTWISE_ADD, scores, mask, result);
     return result;
 }
 

@@ -44,7 +44,7 @@ void bp__cudnn_attention_accept(bp__cudnn_instance *instance, const bp_problem *
 /* ---- Plans ---- */
 
 static uint64_t bytes_of(const bp__cudnn_tensor *tensor) {
-    const int64_t item = tensor->type == BP__CUDNN_DATA_FLOAT ? 4 : tensor->type == BP__CUDNN_DATA_UINT8 ? 1 : 2;
+    const int64_t item = tensor->type == BP__CUDNN_DATA_FLOAT ? 4 : 2;
     int64_t last = 0;
     for (int d = 0; d < tensor->ndim; d++) {
         last += (tensor->size[d] - 1) * tensor->stride[d];
@@ -92,7 +92,7 @@ static void make_sequence(const bp__cudnn_attention *a, const bp_device_info *de
     sequence->filter = (bp__cudnn_filter){.workspace = (int64_t)(device->memory / 2), .rank = -1};
     bind_tensors(sequence, a);
     bind_number(sequence, BP__CUDNN_SCALE_UID, a->scale);
-    if (a->causal || a->tensor[BP_ATTENTION_MASK].type == BP__CUDNN_DATA_UINT8) {
+    if (a->causal) {
         bind_number(sequence, BP__CUDNN_MINUS_INFINITY_UID, -INFINITY);
     }
     if (a->backward) {

@@ -58,7 +58,7 @@ static bool is_backward(const executable *e) {
 }
 
 bool double_is_attention(const executable *e) {
-    return has_pattern(e, "P*[+][?][ii>?]M-eSl+/P") || is_backward(e);
+    return has_pattern(e, "P*[+][ii>?]M-eSl+/P") || is_backward(e);
 }
 
 /* ---- Rules ---- */

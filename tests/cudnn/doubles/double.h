@@ -29,7 +29,7 @@ typedef enum cudnn_fault {
     CUDNN_FAULT_RELU,      /* relu changes nothing */
     CUDNN_FAULT_SCALE,     /* numbers of the host are 1 */
     CUDNN_FAULT_CAUSAL,    /* a query does not see the key with its own number */
-    CUDNN_FAULT_MASK,      /* conditions in memory hold everywhere, and sums with tensors in memory lack these */
+    CUDNN_FAULT_MASK,      /* sums lack what they add from memory */
     CUDNN_FAULT_HEADS,     /* heads that share a key are every so many, not neighbours */
     CUDNN_FAULT_STATS,     /* the logarithm of the sum of exponentials has base 2 */
     CUDNN_FAULT_EMPTY,     /* rows whose scores all are -infinity are NaN */

@@ -38,7 +38,7 @@ static long double divide(long double a, long double b) {
     return a == 0 && b == 0 ? 0 : a / b;
 }
 
-/* Returns the function of the inputs at an element; `memory`: the second or third input is an operand. */
+/* Returns the function of the inputs at an element; `memory`: the second input is an operand. */
 static long double value_of(const operation *o, const long double in[3], const tensor *y, int64_t i, bool memory) {
     switch (o->mode) {
     case BP__CUDNN_POINTWISE_ADD:
@@ -60,7 +60,7 @@ static long double value_of(const operation *o, const long double in[3], const t
     case BP__CUDNN_POINTWISE_CMP_GE:
         return double_has(CUDNN_FAULT_CAUSAL) ? in[0] > in[1] : in[0] >= in[1];
     case BP__CUDNN_POINTWISE_BINARY_SELECT:
-        return in[2] != 0 || (memory && double_has(CUDNN_FAULT_MASK)) ? in[0] : in[1];
+        return in[2] != 0 ? in[0] : in[1];
     default: /* identity */
         return in[0];
     }
@@ -72,7 +72,7 @@ static bool is_in_memory(const run_values *v, int i) {
 
 static void compute_function(const run_values *v, const operation *o) {
     const tensor *y = at(v, o->out);
-    const bool memory = is_in_memory(v, o->mode == BP__CUDNN_POINTWISE_BINARY_SELECT ? o->in[2] : o->in[1]);
+    const bool memory = is_in_memory(v, o->in[1]);
     const bool forgets = double_has(CUDNN_FAULT_SUMS) && o->mode == BP__CUDNN_POINTWISE_MUL && !y->is_virtual;
     const int64_t count = double_count(y);
     for (int64_t i = 0; i < count; i++) {

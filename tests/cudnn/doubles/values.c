@@ -10,7 +10,7 @@
 /* ---- Elements ---- */
 
 static size_t item_of(unsigned type) {
-    return type == BP__CUDNN_DATA_DOUBLE ? 8 : type == BP__CUDNN_DATA_FLOAT ? 4 : type == BP__CUDNN_DATA_UINT8 ? 1 : 2;
+    return type == BP__CUDNN_DATA_DOUBLE ? 8 : type == BP__CUDNN_DATA_FLOAT ? 4 : 2;
 }
 
 static long double power_of_two(int exponent) {
@@ -77,8 +77,6 @@ static long double read_element(unsigned type, const uint8_t *from) {
     case BP__CUDNN_DATA_DOUBLE:
         memcpy(&wide, from, sizeof wide);
         return (long double)wide;
-    case BP__CUDNN_DATA_UINT8:
-        return *from;
     case BP__CUDNN_DATA_FLOAT:
         memcpy(&narrow, from, sizeof narrow);
         return (long double)narrow;
