@@ -9,9 +9,12 @@ programs_of(cudnn targets)
 foreach(target ${targets})
     add_dependencies(${target} cuda_double_good)
 endforeach()
-# One test compares the ranks of other providers.
+# Two tests compare the ranks of other providers.
 if(TARGET test_cudnn_settings)
     add_dependencies(test_cudnn_settings cublas_double_lt nvrtc_double_good)
+endif()
+if(TARGET test_cudnn_attention)
+    add_dependencies(test_cudnn_attention nvrtc_double_good)
 endif()
 
 # A cuDNN that does nothing, for use with the driver that does nothing (tests/cublas).

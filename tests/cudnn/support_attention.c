@@ -70,6 +70,9 @@ static void make_tensor(sdpa_trial *t, int which) {
         strides[2] = 1;
         strides[3] = shape[2];
     }
+    if (which == SDPA_KEY && c->expanded) {
+        strides[1] = 0;
+    }
     if (which == SDPA_LOGSUMEXP) {
         const int64_t step = c->spread ? 2 : 1, own[] = {shape[1] * shape[2] * step, shape[2] * step, step};
         test_array_make_strided(&t->host[which], c->dtype == BP_F64 ? BP_F64 : BP_F32, 3 - first, shape + first,
@@ -118,8 +121,7 @@ void renew_sdpa(sdpa_trial *t, int which) {
     assert_ok(bp_device_wait(cuda_place(t->c.device)));
 }
 
-/* Makes the calls, since the tensors may have moved. */
-static void connect(sdpa_trial *t) {
+void connect_sdpa(sdpa_trial *t) {
     DLTensor *host[SDPA_TENSORS] = {NULL}, *device[SDPA_TENSORS] = {NULL};
     for (int i = 0; i < SDPA_TENSORS; i++) {
         host[i] = is_present(&t->c, i) ? &t->host[i].view.tensor : NULL;
@@ -185,7 +187,7 @@ static bp_attention_call forward_of(const bp_attention_call *call) {
 bp_status run_sdpa(sdpa_trial *t, const char *settings) {
     bp_options *options;
     bp_status status = BP_OK;
-    connect(t);
+    connect_sdpa(t);
     assert_ok(bp_options_new(&options, settings));
     if (t->c.backward) {
         const bp_attention_call forward = forward_of(&t->call);

@@ -38,6 +38,7 @@ typedef struct sdpa_case {
     bool mask_turned;                                   /* its rows are 1 element apart */
     bool flat;                                          /* tensors have no batch and heads: rows x columns */
     bool repeats;                                       /* items share the first item's key */
+    bool expanded;                                      /* heads of the key are one in memory */
     bool spread;                                        /* logsumexp has gaps */
     int unwanted;                                       /* mask of the gradients 0 to 2 that are not wanted */
     sdpa_layout layout;
@@ -59,6 +60,8 @@ void make_sdpa(sdpa_trial *t, const sdpa_case *c);
 void free_sdpa(sdpa_trial *t);
 /* Copies a tensor to the device again, after the test has changed it. */
 void renew_sdpa(sdpa_trial *t, int which);
+/* Makes the calls, since the tensors may have moved; run_sdpa() does it, too. */
+void connect_sdpa(sdpa_trial *t);
 /* Runs it with settings; of a call for gradients, the forward call before, too. */
 bp_status run_sdpa(sdpa_trial *t, const char *settings);
 /* Copies all tensors back, and compares the results with the reference; nothing else may have been written. */

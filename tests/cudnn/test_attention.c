@@ -64,6 +64,9 @@ static void heads(void **state) {
         }
     }
     sdpa_case c = small_case(BP_F16);
+    c.expanded = true;
+    check_sdpa(&c);
+    c = small_case(BP_F16);
     c.batch = c.heads = 1;
     c.flat = true;
     check_sdpa(&c);
@@ -270,6 +273,45 @@ static void switches(void **state) {
     free_sdpa(&t);
 }
 
+/* Returns what would run a case. */
+static const char *chosen(const sdpa_case *c, const char *settings) {
+    static char found[64];
+    sdpa_trial t;
+    make_sdpa(&t, c);
+    connect_sdpa(&t);
+    const char *at = strstr(explained_sdpa(&t, settings), "chosen    ");
+    assert_non_null(at);
+    snprintf(found, sizeof found, "%.*s", (int)strcspn(at + 10, " \n"), at + 10);
+    free_sdpa(&t);
+    return found;
+}
+
+/* cuDNN is before the kernels, however small the call is, unless settings say otherwise. */
+static void other_providers(void **state) {
+    const char *why;
+    (void)state;
+    assert_ok(restart_with(CUDNN_DOUBLES "/good:" BP_TEST_BUILD_DIR "/tests/nvrtc-doubles/good:" DOUBLES "/good"));
+    sdpa_case c = small_case(BP_F16);
+    assert_string_equal(chosen(&c, "num_threads=1"), "cudnn");
+    assert_string_equal(chosen(&c, "cuda.cudnn_sdp=false"), "nvrtc");
+    assert_string_equal(chosen(&c, "cuda.sdp_priority=flash"), "nvrtc");
+    assert_string_equal(chosen(&c, "cuda.sdp_priority=cudnn"), "cudnn");
+    assert_string_equal(chosen(&c, "cuda.sdp_priority=flash, cuda.flash_sdp=false"), "cudnn");
+    assert_string_equal(chosen(&c, "deterministic=run"), "nvrtc");
+    for (c.device = 0; c.device < 2; c.device++) {
+        c.keys = c.device ? 2 : 512;
+        assert_string_equal(chosen(&c, "num_threads=1"), "cudnn");
+    }
+    c = small_case(BP_F16);
+    c.mask = BP_BOOL;
+    assert_string_equal(chosen(&c, "num_threads=1"), "nvrtc");
+    c = small_case(BP_F32);
+    assert_string_equal(chosen(&c, "num_threads=1"), "nvrtc");
+    assert_true(bp_setting_has_effect("cuda.cudnn_sdp", &why));
+    assert_true(bp_setting_has_effect("cuda.sdp_priority", &why));
+    assert_ok(restart_with(CUDNN_DOUBLES "/good:" DOUBLES "/good"));
+}
+
 /* Plans of attention are kept, and one of another scale is another one. */
 static void plans(void **state) {
     (void)state;
@@ -300,6 +342,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(versions, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(capabilities, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(switches, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(other_providers, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(plans, begin_cudnn, end_cudnn),
     };
     return cmocka_run_group_tests_name("attention", tests, start_cudnn, stop_cudnn);

@@ -95,6 +95,9 @@ static void refusals(void **state) {
     c.mask = BP_F32;
     refuse_sdpa(&c, "num_threads=1", "its gradients can be NaN where there is a mask");
     c = small_case(BP_F16);
+    c.expanded = true;
+    refuse_sdpa(&c, "num_threads=1", "keys and values that repeat in memory have no gradients");
+    c = small_case(BP_F16);
     c.size = 136;
     refuse_sdpa(&c, "num_threads=1", "must be multiples of 8 up to 128 here");
     c = small_case(BP_F16);

@@ -8,17 +8,17 @@ enum { LANES = 128, TENSOR_CORES = 16 };
 
 /* ---- Offers ---- */
 
-/* Estimates from the facts of the device. Only ranks candidates. On compute capability 9.x and 10.x cuDNN is first, as
- * in PyTorch. */
+/* Estimates from the facts of the device. Only ranks candidates: before kernels without tensor cores, which take as
+ * long to start. PyTorch prefers cuDNN too, but only on compute capability 9.x and 10.x, where its own kernels are
+ * slower. */
 static double cost(const bp_device_info *device, const bp_problem *problem) {
     const bp_attention_problem *p = &problem->of.attention;
-    const unsigned major = device->capability / 100;
     const double units = device->units ? device->units : 1, clock = device->clock_mhz ? device->clock_mhz : 1000;
     const double scores = (double)p->batch * (double)p->queries * (double)p->keys * (p->causal ? 0.5 : 1);
     const double products =
         scores * ((double)p->size + (double)p->value_size) * (problem->op == BP_OP_ATTENTION_BACKWARD ? 2.5 : 1);
     const double compute = products / (units * clock * 1e-3 * LANES * TENSOR_CORES);
-    return (major == 9 || major == 10 ? 0 : CALL_NS) + compute;
+    return CALL_NS + compute;
 }
 
 /* cuDNN's notes never say that gradients are not deterministic, although they are added up in any order. As in PyTorch,
