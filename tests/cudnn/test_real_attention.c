@@ -159,18 +159,21 @@ static bool is_offered(const shape *s, int capability, bool backward) {
             (!backward && (capability / 100 == 9 || capability / 100 == 10) && real_instance.vendor.version >= 9023));
 }
 
-/* Tries a shape without a mask, with masks of all sizes and both types, and its gradients. */
-static void try_shape(const shape *s, int capability, bp_dtype dtype) {
-    enum { SIZES = 8, BACKWARD = 1 + 2 * SIZES };
-    for (int k = 0; k <= BACKWARD; k++) {
-        const bool backward = k == BACKWARD, masked = k > 0 && !backward;
-        const bp_dtype mask = !masked ? BP_DTYPE_NONE : k % 2 ? BP_F32 : dtype;
+/* Tries a shape without a mask, with two of the sixteen kinds of masks (sizes and types), and its gradients. */
+static void try_shape(int number, int capability) {
+    enum { PLAIN, FIRST_MASK, BACKWARD = FIRST_MASK + 2 };
+    const shape *s = &shapes[number];
+    const bp_dtype dtype = number % 2 ? BP_BF16 : BP_F16;
+    for (int k = PLAIN; k <= BACKWARD; k++) {
+        const bool backward = k == BACKWARD, masked = k > PLAIN && !backward;
+        const int kind = masked ? (2 * number + k - FIRST_MASK) % 16 : 0;
+        const bp_dtype mask = !masked ? BP_DTYPE_NONE : kind < 8 ? BP_F32 : dtype;
         char text[160];
         if (is_offered(s, capability, backward)) {
-            const bp_problem problem = problem_of(s, dtype, backward, mask, (k - 1) / 2);
+            const bp_problem problem = problem_of(s, dtype, backward, mask, kind % 8);
             snprintf(text, sizeof text, "sm_%d, %s, %s%s%s%s, sizes of the mask %d", capability / 10, s->name,
                      bp_dtype_name(dtype), backward ? ", backward" : "", masked ? ", mask " : "",
-                     masked ? bp_dtype_name(mask) : "", masked ? (k - 1) / 2 : 0);
+                     masked ? bp_dtype_name(mask) : "", kind % 8);
             try_problem(&problem, capability, text);
         }
     }
@@ -179,8 +182,8 @@ static void try_shape(const shape *s, int capability, bp_dtype dtype) {
 static void try_device(int capability) {
     real_need();
     real_begin(capability);
-    for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
-        try_shape(&shapes[i], capability, i % 2 ? BP_BF16 : BP_F16);
+    for (int i = 0; i < (int)(sizeof shapes / sizeof shapes[0]); i++) {
+        try_shape(i, capability);
     }
     real_instance.api.DescriptorDestroy(real_device);
 }
