@@ -61,7 +61,8 @@ typedef struct bp_comm_machine {
 
 /* Makes a communicator of ranks that are not here, to explain what operations would cost there. It needs neither MPI
  * nor ScaLAPACK, and this process stands for rank 0. Explanations have bytes, messages, memory and times, as with a
- * communicator of a program. All else fails with BP_E_UNSUPPORTED. Close it with bp_comm_close().
+ * communicator of a program. What would run or be planned, or read or write a file, fails with BP_E_UNSUPPORTED. Close
+ * it with bp_comm_close().
  * Errors: BP_E_ARGUMENT (NULL, unknown struct_size, no rank, a negative or infinite number), BP_E_NO_MEMORY. */
 BP_API bp_status bp_comm_from_machine(bp_comm **comm, const bp_comm_machine *machine);
 

@@ -150,7 +150,11 @@ class Distribution(NamedTuple):
     def load(self, path: Union[str, "os.PathLike[str]"]) -> Matrix:
         """The matrix of a ``.npy`` file. Each rank reads its own part. A vector becomes a matrix of one column."""
         name = os.fsencode(path)
-        number, rows, columns = _core.dist_file(name)
+        try:
+            number, rows, columns = _core.dist_file(name)
+        except Exception:  # perhaps of this rank alone: the call in which the others wait fails on all of them
+            _core.dist_transfer(False, name, (self.empty((0, 0))._operand(),))
+            raise
         types = [each for each, its in _TYPES.items() if its == number]
         if not types:
             raise bad_type(f"{os.fsdecode(name)}: its elements must be {', '.join(_TYPES)}")

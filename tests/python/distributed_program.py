@@ -43,6 +43,12 @@ def check_files(of, path):
     comm.distribution((1, 1)).zeros((1, 1)).redistribute(of)
     rows, columns = of.indices((5, 10))
     assert np.array_equal(of.load(path).local, np.arange(50.0).reshape(5, 10)[np.ix_(rows, columns)])
+    try:  # one rank alone does not find its file
+        of.load(path + ".none" if comm.rank == comm.size - 1 else path)
+    except backplane.Error as e:
+        assert path + ".none" in str(e)
+    else:
+        raise AssertionError("a file was read that is not there")
     if comm.rank == 0:
         np.save(path, np.arange(50, dtype=np.int64))
     comm.distribution((1, 1)).zeros((1, 1)).redistribute(of)

@@ -1,9 +1,8 @@
 /* model.c - computes what the routines send between the ranks, from the loops of ScaLAPACK and PBLAS.
  *
  * A panel is sent along a row or a column of the grid, from each rank to one fewer than the ranks there. For products
- * that is exact. For Cholesky it is within 5 % with blocks of 32 to
- * 64 and many blocks for each rank, otherwise within 30 % there: where PBLAS decides what to send by sizes, factors
- * were fitted to counts. Pivots are assumed in random rows. */
+ * that is exact. For Cholesky it is within 5 % with blocks of 32 to 64 and many blocks for each rank, otherwise within
+ * 20 %: where PBLAS decides what to send by sizes, factors were fitted to counts. Pivots are assumed in random rows. */
 #include "providers/scalapack/scalapack.h"
 
 #include <math.h>
