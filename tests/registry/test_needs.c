@@ -280,6 +280,16 @@ static int is_measured(const char *class) {
     return found;
 }
 
+static void multiply_singles(void) {
+    float one = 1, two = 2, product = 0;
+    bp_view views[3];
+    bp_view_matrix(&views[0], &one, BP_F32, 1, 1);
+    bp_view_matrix(&views[1], &two, BP_F32, 1, 1);
+    bp_view_matrix(&views[2], &product, BP_F32, 1, 1);
+    assert_int_equal(bp_matmul(&views[0].tensor, &views[1].tensor, &views[2].tensor), BP_OK);
+    assert_true(product == 2);
+}
+
 /* Times of an element type are measured before the first product of this type. */
 static void test_only_times_that_are_needed_are_measured(void **state) {
     (void)state;
@@ -291,16 +301,45 @@ static void test_only_times_that_are_needed_are_measured(void **state) {
     assert_true(is_measured("\ngemm.f64 native"));
     assert_true(is_measured("\ngemm.f64 blas"));
     assert_false(is_measured("\ngemm.f32 "));
-    float one = 1, two = 2, product = 0;
-    bp_view views[3];
-    bp_view_matrix(&views[0], &one, BP_F32, 1, 1);
-    bp_view_matrix(&views[1], &two, BP_F32, 1, 1);
-    bp_view_matrix(&views[2], &product, BP_F32, 1, 1);
-    assert_int_equal(bp_matmul(&views[0].tensor, &views[1].tensor, &views[2].tensor), BP_OK);
-    assert_true(product == 2);
+    multiply_singles();
     assert_true(is_measured("\ngemm.f32 native"));
     assert_true(is_measured("\ngemm.f32 blas"));
     assert_int_equal(is_known(), 0); /* nor did the helper need more of the libraries */
+    assert_int_equal(bp_unset("calibration"), BP_OK);
+}
+
+/* Returns whether native has times of products in f32. */
+static bool knows_singles(void) {
+    const bp__candidate *native = NULL;
+    bp__candidate **list;
+    int count;
+    assert_int_equal(bp__candidates(NULL, -1, &list, &count), BP_OK);
+    for (int i = 0; i < count; i++) {
+        native = bp__candidate_is_native(list[i]) ? list[i] : native;
+    }
+    assert_non_null(native);
+    return bp__calibration_knows(atomic_load(&native->calibration), bp__class_base(BP_F32));
+}
+
+/* Times that another process has measured since this one has read the store are used. */
+static void test_another_process_measures(void **state) {
+    (void)state;
+    restart(FAKES "/plain", cache);
+    assert_int_equal(bp_set("calibration", "auto"), BP_OK);
+    assert_int_equal(multiply(), BP_OK);
+    const pid_t other = fork();
+    if (other == 0) {
+        restart(FAKES "/plain", cache);
+        const bp_status set = bp_set("calibration", "auto");
+        multiply_singles();
+        _exit(set == BP_OK && knows_singles() ? 0 : 1);
+    }
+    int end = -1;
+    assert_int_equal(waitpid(other, &end, 0), other);
+    assert_int_equal(end, 0);
+    assert_false(knows_singles());
+    multiply_singles();
+    assert_true(knows_singles());
     assert_int_equal(bp_unset("calibration"), BP_OK);
 }
 
@@ -354,6 +393,7 @@ int main(void) {
         cmocka_unit_test(test_a_first_failure),
         cmocka_unit_test(test_a_first_function_of_elements),
         cmocka_unit_test_setup_teardown(test_only_times_that_are_needed_are_measured, make, forget),
+        cmocka_unit_test_setup_teardown(test_another_process_measures, make, forget),
         cmocka_unit_test(test_kinds_of_families),
         cmocka_unit_test(test_a_helper_looks_up_what_it_knows),
     };
