@@ -164,7 +164,8 @@ static bp_status publish(bp__candidate **list, int count, bool with_libraries, c
 }
 
 /* Gives the candidates their stored times, if the thread's settings want them. Sets *measure if this thread is to
- * measure those that have none of the class. */
+ * measure those that have none of the class. Before that, the times are read again, because another process may have
+ * measured the class meanwhile. */
 static bp_status load_times(int class, bool *measure) {
     enum { OFF, READ, AUTO, READ_WRITE = 2 };
     const int wanted = bp__setting_int(BP_SET_deterministic) ? OFF : (int)bp__setting_int(BP_SET_calibration);
@@ -175,7 +176,7 @@ static bp_status load_times(int class, bool *measure) {
         bp__class_add(&state.measured, class, true);
         *measure = state.measuring = bp__setting_int(BP_SET_registry_cache) == READ_WRITE;
     }
-    if (state.timed) {
+    if (state.timed && !*measure) {
         return BP_OK;
     }
     state.timed = true;

@@ -147,7 +147,7 @@ typedef struct bp__choice {
 } bp__choice;
 
 /* Fills the offers for the problem in choice->asked, at least one of each candidate, with their sort keys (evaluate.c).
- * If `need_libraries` is false, only the candidates that need no library. */
+ * `need`: as for bp__candidates. */
 bp_status bp__evaluate_all(bp__choice *choice, const bp__need *need);
 int bp__machine_threads(void); /* processors of the machine, at least 1 */
 

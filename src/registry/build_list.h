@@ -69,5 +69,7 @@ int bp__list_entry_named(const bp__library_list *list, const char *name);
 
 /* Resets the record of opened libraries (open.c). */
 void bp__opened_reset(void);
+/* Whether this process has opened the file. The registry's mutex must be held. */
+bool bp__opened_has(const char *path);
 
 #endif

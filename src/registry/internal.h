@@ -21,8 +21,8 @@ typedef struct bp__need {
  * first such entry. */
 bp_status bp__libraries(bp__need need, const bp_library_info ***entries, int *count);
 
-/* Makes the checks of a listed library that were left. Sets *changed to whether there were some: then the list has a
- * new entry for the library. */
+/* Makes the checks of a listed library that were left. Sets *changed to whether the list has a new entry for the
+ * library then, or has it already because another thread made them. */
 bp_status bp__library_check_rest(const bp_library_info *library, bool *changed);
 
 /* From now on the list of this process is as its first caller needs it. A helper that measures one library does so,

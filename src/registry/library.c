@@ -96,17 +96,40 @@ bp_status bp__libraries(bp__need need, const bp_library_info ***entries, int *co
     return status;
 }
 
+/* Whether the list has another entry for the file, which another thread may have made meanwhile. An open library has
+ * passed all checks, whatever entry it was opened by. */
+static bool is_outdated(const bp_library_info *library) {
+    bool outdated = false;
+    for (int i = 0; i < newest->kept_count && !outdated; i++) {
+        outdated = newest->kept[i] != library && bp__text_equal(newest->kept[i]->path, library->path);
+    }
+    return outdated && !bp__opened_has(library->path);
+}
+
 bp_status bp__library_check_rest(const bp_library_info *library, bool *changed) {
     bp_status status = BP_OK;
     *changed = false;
     bp__registry_lock();
     bp__file *file = newest && !atomic_load(&leaves_rest) ? bp__file_at(&newest->search, library->path) : NULL;
     if (file && file->facts.left) {
-        file->chosen = *changed = true;
+        file->chosen = true;
         status = grow((bp__need){0});
+        *changed = status == BP_OK && !file->facts.left;
+    } else if (file) {
+        *changed = is_outdated(library);
     }
     bp__registry_unlock();
     return status;
+}
+
+/* Returns the kept entry with that id; NULL if the library is not known yet, in a helper that leaves the rest. */
+static const bp_library_info *kept_entry(const bp__library_list *list, const char *id) {
+    for (int i = 0; i < list->kept_count; i++) {
+        if (bp__text_equal(list->kept[i]->id, id)) {
+            return list->kept[i];
+        }
+    }
+    return NULL;
 }
 
 const bp_library_info *bp__library_lookup(const char *name) {
@@ -114,8 +137,8 @@ const bp_library_info *bp__library_lookup(const char *name) {
     const bp_library_info *found = NULL;
     bp__registry_lock();
     if (bp__library_list_current(&now) == BP_OK) {
-        int position = bp__list_entry_named(now, name);
-        found = position >= 0 ? now->kept[position] : NULL;
+        const int position = bp__list_entry_named(now, name);
+        found = position >= 0 ? kept_entry(now, now->infos[position].id) : NULL;
     }
     bp__registry_unlock();
     return found;

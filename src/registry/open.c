@@ -284,9 +284,13 @@ bp_status bp__library_open(const bp_library_info *library, void **handle) {
     return status;
 }
 
+bool bp__opened_has(const char *path) {
+    return find_opened(path) != NULL;
+}
+
 bool bp__library_is_open(const bp_library_info *library) {
     bp__registry_lock();
-    bool open = find_opened(library->path) != NULL;
+    bool open = bp__opened_has(library->path);
     bp__registry_unlock();
     return open;
 }

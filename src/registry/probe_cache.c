@@ -287,6 +287,22 @@ static bool worth_storing(const bp__file *file) {
            !file->facts.momentary;
 }
 
+/* Ranks what is known of a file: only its ELF data; what matrix products need; everything. */
+static int rank_of(const bp__facts *facts) {
+    enum { IDENTIFIED, BRIEF, WHOLE };
+    return facts->outcome == BP__OUTCOME_NONE ? IDENTIFIED : facts->left ? BRIEF : WHOLE;
+}
+
+/* Adds a file. Another process may have stored more about it since this one has read the cache: that stays. */
+static bp_status add_best(bp__text *text, const bp__probe_cache *latest, const bp__file *file) {
+    bp__file stored = *file;
+    stored.stored = false;
+    BP__TRY(bp__probe_cache_get(latest, &stored));
+    const bool better = stored.stored && rank_of(&stored.facts) > rank_of(&file->facts);
+    add_file(text, latest, better ? &stored : file);
+    return BP_OK;
+}
+
 /* A result of an unchanged file stays until there is another one that is worth storing. */
 static bool replaced_by(const bp__search *search, const struct bp__probe_cache_entry *entry, uint64_t context) {
     for (int i = 0; i < search->file_count; i++) {
@@ -307,18 +323,19 @@ static bp_status write_cache(const bp__probe_cache *cache, const bp__search *sea
     bp_status status = read_cache(&latest);
     if (status == BP_OK && latest.path) {
         bp__text_add(&text, first_line);
-        for (int i = 0; i < search->file_count; i++) {
+        for (int i = 0; i < search->file_count && status == BP_OK; i++) {
             if (worth_storing(&search->files[i])) {
-                add_file(&text, cache, &search->files[i]);
+                status = add_best(&text, &latest, &search->files[i]);
             }
         }
-        for (int i = 0; i < latest.count; i++) {
+        for (int i = 0; i < latest.count && status == BP_OK; i++) {
             const struct bp__probe_cache_entry *entry = &latest.entries[i];
             if (!replaced_by(search, entry, cache->context) && text.length + entry->length + 8192 < MOST_BYTES) {
                 add_head(&text, entry);
             }
         }
-        status = text.failed ? bp__fail_memory(text.length, "the probe cache")
+        status = status != BP_OK ? status
+                 : text.failed   ? bp__fail_memory(text.length, "the probe cache")
                  : text.length >= MOST_BYTES
                      ? BP_OK
                      : bp__file_replace(cache->path, cache->given, bp__text_get(&text), text.length);

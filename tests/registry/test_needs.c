@@ -5,6 +5,7 @@
 #include "backplane.h"
 #include "dispatch/internal.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 static const bp__need products = {BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_SMM, true}, transforms = {BP_LIB_FFT, false},
@@ -69,6 +70,8 @@ static void test_the_rest_of_one_library(void **state) {
     assert_ptr_not_equal(brief, whole);
     assert_non_null(strstr(whole->faults, "cholesky f64: wrong results in probe"));
     assert_string_equal(brief->faults, ""); /* others may still use this entry */
+    assert_int_equal(bp__library_check_rest(brief, &changed), BP_OK);
+    assert_true(changed); /* for a thread that has chosen by this entry meanwhile */
     assert_string_equal(entry_of(products, "libpeeking.so")->outside, "*");
     assert_int_equal(bp__library_check_rest(whole, &changed), BP_OK);
     assert_false(changed);
@@ -167,6 +170,43 @@ static void test_what_was_left_is_stored_as_such(void **state) {
     assert_int_equal(is_known(), 1);
 }
 
+/* A process keeps what another one has stored since it has read the cache. */
+static void test_another_process_knows_more(void **state) {
+    (void)state;
+    bool changed;
+    restart(some, cache);
+    const bp_library_info *brief = entry_of(products, "liblapack-wrong.so");
+    const pid_t other = fork();
+    if (other == 0) {
+        int count = 0;
+        restart(some, cache);
+        _exit(bp_library_count(&count) == BP_OK && is_known() == 1 ? 0 : 1);
+    }
+    int end = -1;
+    assert_int_equal(waitpid(other, &end, 0), other);
+    assert_int_equal(end, 0);
+    assert_int_equal(bp__library_check_rest(brief, &changed), BP_OK);
+    assert_true(changed);
+    restart(some, cache);
+    assert_int_equal(is_known(), 1);
+}
+
+/* A file may vanish between the two probes. */
+static void test_a_library_that_vanishes(void **state) {
+    (void)state;
+    char path[4352];
+    snprintf(path, sizeof path, "%s/liblapack-wrong.so", folder);
+    copy_file(FAKES "/lapack-wrong/liblapack-wrong.so", path);
+    restart(folder, NULL);
+    const bp_library_info *brief = entry_of(products, "liblapack-wrong.so");
+    assert_int_equal(brief->state, BP_LIBRARY_OK);
+    assert_int_equal(unlink(path), 0);
+    const bp_library_info *whole = entry_of(factors, "liblapack-wrong.so");
+    assert_int_equal(whole->state, BP_LIBRARY_BROKEN);
+    assert_string_equal(whole->id, brief->id);
+    assert_non_null(strstr(whole->reason, "cannot be loaded"));
+}
+
 /* ---- Calls ---- */
 
 static bp_status multiply(void) {
@@ -240,6 +280,16 @@ static int is_measured(const char *class) {
     return found;
 }
 
+static void multiply_singles(void) {
+    float one = 1, two = 2, product = 0;
+    bp_view views[3];
+    bp_view_matrix(&views[0], &one, BP_F32, 1, 1);
+    bp_view_matrix(&views[1], &two, BP_F32, 1, 1);
+    bp_view_matrix(&views[2], &product, BP_F32, 1, 1);
+    assert_int_equal(bp_matmul(&views[0].tensor, &views[1].tensor, &views[2].tensor), BP_OK);
+    assert_true(product == 2);
+}
+
 /* Times of an element type are measured before the first product of this type. */
 static void test_only_times_that_are_needed_are_measured(void **state) {
     (void)state;
@@ -251,16 +301,45 @@ static void test_only_times_that_are_needed_are_measured(void **state) {
     assert_true(is_measured("\ngemm.f64 native"));
     assert_true(is_measured("\ngemm.f64 blas"));
     assert_false(is_measured("\ngemm.f32 "));
-    float one = 1, two = 2, product = 0;
-    bp_view views[3];
-    bp_view_matrix(&views[0], &one, BP_F32, 1, 1);
-    bp_view_matrix(&views[1], &two, BP_F32, 1, 1);
-    bp_view_matrix(&views[2], &product, BP_F32, 1, 1);
-    assert_int_equal(bp_matmul(&views[0].tensor, &views[1].tensor, &views[2].tensor), BP_OK);
-    assert_true(product == 2);
+    multiply_singles();
     assert_true(is_measured("\ngemm.f32 native"));
     assert_true(is_measured("\ngemm.f32 blas"));
     assert_int_equal(is_known(), 0); /* nor did the helper need more of the libraries */
+    assert_int_equal(bp_unset("calibration"), BP_OK);
+}
+
+/* Returns whether native has times of products in f32. */
+static bool knows_singles(void) {
+    const bp__candidate *native = NULL;
+    bp__candidate **list;
+    int count;
+    assert_int_equal(bp__candidates(NULL, -1, &list, &count), BP_OK);
+    for (int i = 0; i < count; i++) {
+        native = bp__candidate_is_native(list[i]) ? list[i] : native;
+    }
+    assert_non_null(native);
+    return bp__calibration_knows(atomic_load(&native->calibration), bp__class_base(BP_F32));
+}
+
+/* Times that another process has measured since this one has read the store are used. */
+static void test_another_process_measures(void **state) {
+    (void)state;
+    restart(FAKES "/plain", cache);
+    assert_int_equal(bp_set("calibration", "auto"), BP_OK);
+    assert_int_equal(multiply(), BP_OK);
+    const pid_t other = fork();
+    if (other == 0) {
+        restart(FAKES "/plain", cache);
+        const bp_status set = bp_set("calibration", "auto");
+        multiply_singles();
+        _exit(set == BP_OK && knows_singles() ? 0 : 1);
+    }
+    int end = -1;
+    assert_int_equal(waitpid(other, &end, 0), other);
+    assert_int_equal(end, 0);
+    assert_false(knows_singles());
+    multiply_singles();
+    assert_true(knows_singles());
     assert_int_equal(bp_unset("calibration"), BP_OK);
 }
 
@@ -290,6 +369,17 @@ static void test_kinds_of_families(void **state) {
     print_message("%d samples of other libraries\n", samples);
 }
 
+/* The last test: a helper stays one. */
+static void test_a_helper_looks_up_what_it_knows(void **state) {
+    (void)state;
+    restart(some, NULL);
+    const bp_library_info *known = entry_of(transforms, "libfftw-inexact.so");
+    bp__libraries_leave_rest();
+    assert_ptr_equal(bp__library_lookup("fftw"), known);
+    assert_null(bp__library_lookup(FAKES "/plain/libplain.so"));
+    assert_string_equal(bp__library_lookup("native")->id, "native");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_what_is_needed_is_probed),
@@ -297,11 +387,15 @@ int main(void) {
         cmocka_unit_test(test_the_order_of_needs_changes_nothing),
         cmocka_unit_test(test_ids_do_not_depend_on_needs),
         cmocka_unit_test_setup_teardown(test_what_was_left_is_stored_as_such, make, forget),
+        cmocka_unit_test_setup_teardown(test_another_process_knows_more, make, forget),
+        cmocka_unit_test_setup_teardown(test_a_library_that_vanishes, make, forget),
         cmocka_unit_test(test_a_first_product),
         cmocka_unit_test(test_a_first_failure),
         cmocka_unit_test(test_a_first_function_of_elements),
         cmocka_unit_test_setup_teardown(test_only_times_that_are_needed_are_measured, make, forget),
+        cmocka_unit_test_setup_teardown(test_another_process_measures, make, forget),
         cmocka_unit_test(test_kinds_of_families),
+        cmocka_unit_test(test_a_helper_looks_up_what_it_knows),
     };
     setenv("BACKPLANE_CALIBRATION", "off", 1);
     return cmocka_run_group_tests(tests, NULL, NULL);
