@@ -279,8 +279,10 @@ static void check_argument_failures(ranks_matrix *m) {
     bp_dist_view without, value;
     double one = 1;
     const bool last = ranks_rank == ranks_size - 1;
-    char rank[16];
-    snprintf(rank, sizeof rank, ranks_size > 1 ? "rank %d" : "", ranks_size - 1);
+    char rank[16] = "";
+    if (ranks_size > 1) {
+        snprintf(rank, sizeof rank, "rank %d", ranks_size - 1);
+    }
     CHECK(bp_dist_write(path, &m->view.tensor) == BP_OK, "write");
     expect(bp_dist_read(last ? NULL : path, &m->view.tensor), BP_E_ARGUMENT, rank, "no path on one rank");
     expect(bp_dist_write(last ? NULL : path, &m->view.tensor), BP_E_ARGUMENT, rank, "no path on one rank");
