@@ -245,3 +245,46 @@ const char *explained_sdpa(const sdpa_trial *t, const char *settings) {
     bp_options_release(options);
     return text;
 }
+
+/* ---- Cases that forward calls and gradients share ---- */
+
+static const bp_dtype types[] = {BP_F16, BP_BF16};
+
+void check_sdpa_columns(sdpa_make make, int count, const int64_t sizes[][2]) {
+    for (int i = 0; i < count; i++) {
+        sdpa_case c = make(types[i % 2]);
+        c.size = sizes[i][0];
+        c.value_size = sizes[i][1];
+        check_sdpa(&c);
+    }
+}
+
+void check_sdpa_heads(sdpa_make make) {
+    static const int64_t cases[][4] = {{2, 4, 2, 2}, {2, 4, 1, 1}, {1, 6, 3, 3}, {3, 4, 2, 4}, {2, 8, 2, 4},
+                                       {2, 4, 4, 1}, {1, 4, 1, 4}, {5, 1, 0, 0}, {1, 1, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        for (int k = 0; k < 4; k++) {
+            sdpa_case c = make(types[k % 2]);
+            c.batch = cases[i][0];
+            c.heads = cases[i][1];
+            c.key_heads = cases[i][2];
+            c.value_heads = cases[i][3];
+            c.causal = k / 2;
+            c.layout = k / 2 ? SDPA_HEADS_INSIDE : SDPA_COMPACT;
+            check_sdpa(&c);
+        }
+    }
+    sdpa_case c = make(BP_F16);
+    c.batch = c.heads = 1;
+    c.flat = true;
+    check_sdpa(&c);
+}
+
+void check_sdpa_layouts(sdpa_make make) {
+    static const sdpa_layout good[] = {SDPA_COMPACT, SDPA_HEADS_INSIDE, SDPA_GAPS};
+    for (int i = 0; i < 3 * 2; i++) {
+        sdpa_case c = make(types[i % 2]);
+        c.layout = good[i / 2];
+        check_sdpa(&c);
+    }
+}

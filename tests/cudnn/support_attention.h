@@ -73,4 +73,14 @@ void refuse_sdpa(const sdpa_case *c, const char *settings, const char *text);
 /* Returns the explanation, valid until the next call. */
 const char *explained_sdpa(const sdpa_trial *t, const char *settings);
 
+/* ---- Cases that forward calls and gradients share. `make` makes a small case ---- */
+
+typedef sdpa_case (*sdpa_make)(bp_dtype dtype);
+
+/* Numbers of columns of key and value. */
+void check_sdpa_columns(sdpa_make make, int count, const int64_t sizes[][2]);
+/* Heads of key and value may differ, and there may be no heads. */
+void check_sdpa_heads(sdpa_make make);
+void check_sdpa_layouts(sdpa_make make);
+
 #endif

@@ -64,3 +64,32 @@ void real_begin(int capability) {
         real_fail("the description of a device");
     }
 }
+
+static void (*device_test)(int capability);
+
+static void sm_80(void **state) {
+    (void)state;
+    device_test(800);
+}
+
+static void sm_90(void **state) {
+    (void)state;
+    device_test(900);
+}
+
+static void sm_100(void **state) {
+    (void)state;
+    device_test(1000);
+}
+
+static void sm_120(void **state) {
+    (void)state;
+    device_test(1200);
+}
+
+int real_group(void (*try_device)(int capability)) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(sm_80), cmocka_unit_test(sm_90), cmocka_unit_test(sm_100),
+                                       cmocka_unit_test(sm_120)};
+    device_test = try_device;
+    return cmocka_run_group_tests_name("real", tests, NULL, NULL);
+}

@@ -19,6 +19,8 @@ void real_open(const char *path, const char *driver);
 void real_need(void);
 /* Makes real_device, which the test destroys: 900 is compute capability 9.0. */
 void real_begin(int capability);
+/* Runs a test for each of the compute capabilities 8.0, 9.0, 10.0 and 12.0. Returns the exit code. */
+int real_group(void (*try_device)(int capability));
 /* Fails the test with what the library says. */
 void real_fail(const char *what);
 

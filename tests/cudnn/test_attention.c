@@ -38,50 +38,21 @@ static void lengths(void **state) {
 static void columns(void **state) {
     static const int64_t sizes[][2] = {{8, 8}, {128, 8}, {8, 128}, {72, 40}, {256, 256}, {136, 64}};
     (void)state;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        sdpa_case c = small_case(types[i % 2]);
-        c.size = sizes[i][0];
-        c.value_size = sizes[i][1];
-        check_sdpa(&c);
-    }
+    check_sdpa_columns(small_case, 6, sizes);
 }
 
-/* Heads of key and value may differ, and there may be no heads, or one of all. */
+/* There may be one key of all heads, too. */
 static void heads(void **state) {
-    static const int64_t cases[][4] = {{2, 4, 2, 2}, {2, 4, 1, 1}, {1, 6, 3, 3}, {3, 4, 2, 4}, {2, 8, 2, 4},
-                                       {2, 4, 4, 1}, {1, 4, 1, 4}, {5, 1, 0, 0}, {1, 1, 0, 0}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        for (int k = 0; k < 4; k++) {
-            sdpa_case c = small_case(types[k % 2]);
-            c.batch = cases[i][0];
-            c.heads = cases[i][1];
-            c.key_heads = cases[i][2];
-            c.value_heads = cases[i][3];
-            c.causal = k / 2;
-            c.layout = k / 2 ? SDPA_HEADS_INSIDE : SDPA_COMPACT;
-            check_sdpa(&c);
-        }
-    }
+    check_sdpa_heads(small_case);
     sdpa_case c = small_case(BP_F16);
     c.expanded = true;
-    check_sdpa(&c);
-    c = small_case(BP_F16);
-    c.batch = c.heads = 1;
-    c.flat = true;
     check_sdpa(&c);
 }
 
 static void layouts(void **state) {
-    static const sdpa_layout good[] = {SDPA_COMPACT, SDPA_HEADS_INSIDE, SDPA_GAPS};
     (void)state;
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < 2; k++) {
-            sdpa_case c = small_case(types[k]);
-            c.layout = good[i];
-            check_sdpa(&c);
-        }
-    }
+    check_sdpa_layouts(small_case);
 }
 
 static void scales(void **state) {

@@ -28,48 +28,28 @@ static void lengths(void **state) {
 static void columns(void **state) {
     static const int64_t sizes[][2] = {{8, 8}, {128, 8}, {8, 128}, {72, 40}, {128, 128}};
     (void)state;
-    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        sdpa_case c = small_case(types[i % 2]);
-        c.size = sizes[i][0];
-        c.value_size = sizes[i][1];
-        check_sdpa(&c);
-    }
+    check_sdpa_columns(small_case, 5, sizes);
 }
 
 /* Gradients by keys and values are summed over the heads that share these. */
 static void heads(void **state) {
-    static const int64_t cases[][4] = {{2, 4, 2, 2}, {2, 4, 1, 1}, {1, 6, 3, 3}, {3, 4, 2, 4}, {2, 8, 2, 4},
-                                       {2, 4, 4, 1}, {1, 4, 1, 4}, {5, 1, 0, 0}, {1, 1, 0, 0}};
     (void)state;
-    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        for (int k = 0; k < 4; k++) {
-            sdpa_case c = small_case(types[k % 2]);
-            c.batch = cases[i][0];
-            c.heads = cases[i][1];
-            c.key_heads = cases[i][2];
-            c.value_heads = cases[i][3];
-            c.causal = k / 2;
-            c.layout = k / 2 ? SDPA_HEADS_INSIDE : SDPA_COMPACT;
-            check_sdpa(&c);
-        }
-    }
-    sdpa_case c = small_case(BP_F16);
-    c.batch = c.heads = 1;
-    c.flat = true;
-    check_sdpa(&c);
+    check_sdpa_heads(small_case);
 }
 
 static void layouts(void **state) {
-    static const sdpa_layout good[] = {SDPA_COMPACT, SDPA_HEADS_INSIDE, SDPA_GAPS};
     (void)state;
-    for (int i = 0; i < 3; i++) {
-        for (int k = 0; k < 2; k++) {
-            sdpa_case c = small_case(types[k]);
-            c.layout = good[i];
-            c.scale = k ? -0.5 : 0.7;
-            check_sdpa(&c);
-        }
-    }
+    check_sdpa_layouts(small_case);
+}
+
+static void scales(void **state) {
+    (void)state;
+    sdpa_case c = small_case(BP_F16);
+    c.scale = 0.7;
+    check_sdpa(&c);
+    c = small_case(BP_BF16);
+    c.scale = -0.5;
+    check_sdpa(&c);
 }
 
 /* Gradients that are not wanted are written to the workspace. */
@@ -121,6 +101,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(columns, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(heads, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(layouts, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(scales, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(unwanted, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(refusals, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(addresses, begin_cudnn, end_cudnn),

@@ -7,12 +7,6 @@
 
 #define BIT(note) (1u << BP__CUDNN_NOTE_##note)
 
-static int open_library(void **state) {
-    (void)state;
-    real_open(CUDNN_REAL, CUDA_STUB);
-    return 0;
-}
-
 /* ---- Problems ---- */
 
 typedef struct shape {
@@ -170,28 +164,7 @@ static void try_device(int capability) {
     real_instance.api.DescriptorDestroy(real_device);
 }
 
-static void sm_80(void **state) {
-    (void)state;
-    try_device(800);
-}
-
-static void sm_90(void **state) {
-    (void)state;
-    try_device(900);
-}
-
-static void sm_100(void **state) {
-    (void)state;
-    try_device(1000);
-}
-
-static void sm_120(void **state) {
-    (void)state;
-    try_device(1200);
-}
-
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sm_80), cmocka_unit_test(sm_90), cmocka_unit_test(sm_100),
-                                       cmocka_unit_test(sm_120)};
-    return cmocka_run_group_tests_name("real", tests, open_library, NULL);
+    real_open(CUDNN_REAL, CUDA_STUB);
+    return real_group(try_device);
 }

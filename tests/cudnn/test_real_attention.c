@@ -7,12 +7,6 @@
 
 #include <stdio.h>
 
-static int open_library(void **state) {
-    (void)state;
-    real_open(CUDNN_REAL, CUDA_DRIVER);
-    return 0;
-}
-
 /* ---- Problems ---- */
 
 typedef struct shape {
@@ -188,28 +182,7 @@ static void try_device(int capability) {
     real_instance.api.DescriptorDestroy(real_device);
 }
 
-static void sm_80(void **state) {
-    (void)state;
-    try_device(800);
-}
-
-static void sm_90(void **state) {
-    (void)state;
-    try_device(900);
-}
-
-static void sm_100(void **state) {
-    (void)state;
-    try_device(1000);
-}
-
-static void sm_120(void **state) {
-    (void)state;
-    try_device(1200);
-}
-
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(sm_80), cmocka_unit_test(sm_90), cmocka_unit_test(sm_100),
-                                       cmocka_unit_test(sm_120)};
-    return cmocka_run_group_tests_name("real_attention", tests, open_library, NULL);
+    real_open(CUDNN_REAL, CUDA_DRIVER);
+    return real_group(try_device);
 }
