@@ -40,10 +40,10 @@
  * rounds the weights to BF16 before it multiplies them by values, and denormal numbers count as 0. Where
  * mkldnn.matmul.fp32_precision is bf16, it also takes F32, and rounds query, key and value to BF16. The settings of
  * flash apply to it. "cudnn" is cuDNN's on CUDA, for F16 and BF16: it rounds weights to that type before it multiplies
- * them by values, and in BACKWARD also gradients by scores. The settings cuda.flash_sdp, cuda.mem_efficient_sdp, cuda.math_sdp, cuda.cudnn_sdp
- * and cuda.overrideable_sdp disable kernels, on all devices; the last one is for kernels with other names. If
- * cuda.sdp_priority was set, the first kernel of its list that accepts is chosen, otherwise the one with the lowest
- * cost.
+ * them by values, and in BACKWARD also gradients by scores. The settings cuda.flash_sdp, cuda.mem_efficient_sdp,
+ * cuda.math_sdp, cuda.cudnn_sdp and cuda.overrideable_sdp disable kernels, on all devices; the last one is for kernels
+ * with other names. If cuda.sdp_priority was set, the first kernel of its list that accepts is chosen, otherwise the
+ * one with the lowest cost.
  *
  * Element types: F16, BF16, F32 and F64, the same for all tensors, except that a mask may also be BOOL or F32, and that
  * logsumexp is F64 for F64 and otherwise F32. Sums are computed in F32 (F64 in F64) and rounded once. The gradient by

@@ -409,14 +409,11 @@ static bp_status add_gradients(reference_results *made, reference_attention *a) 
     return status;
 }
 
-bp_status reference_of_attention(reference_results *made, const bp_attention_call *call) {
-    /* Kernels of F16 and BF16 may round the weights, and gradients (attention.h). */
-    const bp_dtype dtype = bp_dtype_from_dlpack(call->query->dtype);
-    const double unit = dtype == BP_F16 || dtype == BP_BF16 ? reference_unit(dtype) : 0;
-    const reference_attention_rounding rounding = {unit, false, unit};
+bp_status reference_of_rounded_attention(reference_results *made, const bp_attention_call *call,
+                                         const reference_attention_rounding *rounding) {
     reference_attention *a;
     *made = (reference_results){.count = 0};
-    bp_status status = reference_attention_open(&a, call, &rounding);
+    bp_status status = reference_attention_open(&a, call, rounding);
     if (status == BP_OK && call->pass == BP_ATTENTION_FORWARD) {
         status = has_pages(a) ? add_outputs(made, a) : BP_OK;
     } else if (status == BP_OK) {
@@ -430,4 +427,11 @@ bp_status reference_of_attention(reference_results *made, const bp_attention_cal
     }
     reference_attention_close(a);
     return status;
+}
+
+bp_status reference_of_attention(reference_results *made, const bp_attention_call *call) {
+    /* A kernel of BF16 rounds the weights (attention.h). */
+    const bool rounds = bp_dtype_from_dlpack(call->query->dtype) == BP_BF16;
+    const reference_attention_rounding rounding = {rounds ? reference_unit(BP_BF16) : 0, false, 0};
+    return reference_of_rounded_attention(made, call, &rounding);
 }

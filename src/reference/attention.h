@@ -3,7 +3,7 @@
 #ifndef BP_REFERENCE_ATTENTION_H
 #define BP_REFERENCE_ATTENTION_H
 
-#include "reference/reference.h"
+#include "reference/results.h"
 
 /* What a kernel rounds more than others. */
 typedef struct reference_attention_rounding {
@@ -33,5 +33,9 @@ enum { REFERENCE_QUERY, REFERENCE_KEY, REFERENCE_VALUE, REFERENCE_MASK, REFERENC
 
 /* Computes the gradients, each with as many numbers as its tensor, which are 0 before; NULL: not wanted. */
 void reference_attention_gradients(reference_attention *a, reference_number *of[REFERENCE_ATTENTION_GRADIENTS]);
+
+/* As reference_of_attention() of results.h, for a kernel that rounds more. */
+bp_status reference_of_rounded_attention(reference_results *made, const bp_attention_call *call,
+                                         const reference_attention_rounding *rounding);
 
 #endif
