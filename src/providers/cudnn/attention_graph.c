@@ -100,38 +100,22 @@ static void add_function(builder *b, uint32_t mode, node x, node y, node result)
 /* Adds the index of each score in a dimension. */
 static node add_index(builder *b, node scores, int64_t axis) {
     const node made = add_middle(b, BP__CUDNN_DATA_INT32, b->a->queries, b->a->keys);
-    const node kind = bp__cudnn_new(b->graph, BP__CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    bp__cudnn_set_number(b->graph, kind, BP__CUDNN_ATTR_POINTWISE_MODE, BP__CUDNN_TYPE_POINTWISE_MODE,
-                         BP__CUDNN_POINTWISE_GEN_INDEX);
-    bp__cudnn_set_number(b->graph, kind, BP__CUDNN_ATTR_POINTWISE_MATH_PREC, BP__CUDNN_TYPE_DATA_TYPE,
-                         BP__CUDNN_DATA_INT32);
-    bp__cudnn_set(b->graph, kind, BP__CUDNN_ATTR_POINTWISE_AXIS, BP__CUDNN_TYPE_INT64, 1, &axis);
-    bp__cudnn_finalize(b->graph, kind);
-    const node step = bp__cudnn_new(b->graph, BP__CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    bp__cudnn_set_descriptor(b->graph, step, BP__CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, kind);
-    bp__cudnn_set_descriptor(b->graph, step, BP__CUDNN_ATTR_OPERATION_POINTWISE_XDESC, scores);
-    bp__cudnn_set_descriptor(b->graph, step, BP__CUDNN_ATTR_OPERATION_POINTWISE_YDESC, made);
-    bp__cudnn_finalize(b->graph, step);
-    bp__cudnn_add_operation(b->graph, step);
+    bp__cudnn_add_pointwise_of(b->graph, &(bp__cudnn_pointwise){.mode = BP__CUDNN_POINTWISE_GEN_INDEX,
+                                                                .compute = BP__CUDNN_DATA_INT32,
+                                                                .x = scores,
+                                                                .y = made,
+                                                                .axis = &axis});
     return made;
 }
 
 /* Adds the choice of x where a condition holds, and of y elsewhere. */
 static void add_choice(builder *b, node x, node y, node condition, node result) {
-    const node kind = bp__cudnn_new(b->graph, BP__CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    bp__cudnn_set_number(b->graph, kind, BP__CUDNN_ATTR_POINTWISE_MODE, BP__CUDNN_TYPE_POINTWISE_MODE,
-                         BP__CUDNN_POINTWISE_BINARY_SELECT);
-    bp__cudnn_set_number(b->graph, kind, BP__CUDNN_ATTR_POINTWISE_MATH_PREC, BP__CUDNN_TYPE_DATA_TYPE,
-                         BP__CUDNN_DATA_FLOAT);
-    bp__cudnn_finalize(b->graph, kind);
-    const node step = bp__cudnn_new(b->graph, BP__CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
-    bp__cudnn_set_descriptor(b->graph, step, BP__CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, kind);
-    bp__cudnn_set_descriptor(b->graph, step, BP__CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
-    bp__cudnn_set_descriptor(b->graph, step, BP__CUDNN_ATTR_OPERATION_POINTWISE_BDESC, y);
-    bp__cudnn_set_descriptor(b->graph, step, BP__CUDNN_ATTR_OPERATION_POINTWISE_TDESC, condition);
-    bp__cudnn_set_descriptor(b->graph, step, BP__CUDNN_ATTR_OPERATION_POINTWISE_YDESC, result);
-    bp__cudnn_finalize(b->graph, step);
-    bp__cudnn_add_operation(b->graph, step);
+    bp__cudnn_add_pointwise_of(b->graph, &(bp__cudnn_pointwise){.mode = BP__CUDNN_POINTWISE_BINARY_SELECT,
+                                                                .compute = BP__CUDNN_DATA_FLOAT,
+                                                                .x = x,
+                                                                .b = y,
+                                                                .condition = condition,
+                                                                .y = result});
 }
 
 /* Adds another view of the elements of x. */

@@ -73,7 +73,15 @@ cudnnBackendDescriptor_t bp__cudnn_add_tensor(bp__cudnn_graph *graph, const bp__
                                               int64_t alignment);
 /* Adds a tensor between two operations, which has no memory. */
 cudnnBackendDescriptor_t bp__cudnn_add_virtual(bp__cudnn_graph *graph, const bp__cudnn_tensor *tensor, int64_t uid);
-/* Adds a function of the elements of x, and of b unless it is NULL. */
+/* A function of the elements of x, and of b and a condition unless these are NULL. `axis` is the dimension of indices.
+ */
+typedef struct bp__cudnn_pointwise {
+    uint32_t mode, compute;
+    cudnnBackendDescriptor_t x, b, condition, y;
+    const int64_t *axis;
+} bp__cudnn_pointwise;
+void bp__cudnn_add_pointwise_of(bp__cudnn_graph *graph, const bp__cudnn_pointwise *of);
+/* As above, without condition and axis. */
 void bp__cudnn_add_pointwise(bp__cudnn_graph *graph, uint32_t mode, uint32_t compute, cudnnBackendDescriptor_t x,
                              cudnnBackendDescriptor_t b, cudnnBackendDescriptor_t y);
 /* Takes a finalized operation as the next one of the graph. */

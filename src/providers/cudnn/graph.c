@@ -98,21 +98,34 @@ void bp__cudnn_add_operation(bp__cudnn_graph *graph, cudnnBackendDescriptor_t op
     }
 }
 
-void bp__cudnn_add_pointwise(bp__cudnn_graph *graph, uint32_t mode, uint32_t compute, cudnnBackendDescriptor_t x,
-                             cudnnBackendDescriptor_t b, cudnnBackendDescriptor_t y) {
+static void set_present(bp__cudnn_graph *graph, cudnnBackendDescriptor_t of, cudnnBackendAttributeName_t name,
+                        cudnnBackendDescriptor_t value) {
+    if (value) {
+        bp__cudnn_set_descriptor(graph, of, name, value);
+    }
+}
+
+void bp__cudnn_add_pointwise_of(bp__cudnn_graph *graph, const bp__cudnn_pointwise *of) {
     const cudnnBackendDescriptor_t function = bp__cudnn_new(graph, BP__CUDNN_BACKEND_POINTWISE_DESCRIPTOR);
-    bp__cudnn_set_number(graph, function, BP__CUDNN_ATTR_POINTWISE_MODE, BP__CUDNN_TYPE_POINTWISE_MODE, mode);
-    bp__cudnn_set_number(graph, function, BP__CUDNN_ATTR_POINTWISE_MATH_PREC, BP__CUDNN_TYPE_DATA_TYPE, compute);
+    bp__cudnn_set_number(graph, function, BP__CUDNN_ATTR_POINTWISE_MODE, BP__CUDNN_TYPE_POINTWISE_MODE, of->mode);
+    bp__cudnn_set_number(graph, function, BP__CUDNN_ATTR_POINTWISE_MATH_PREC, BP__CUDNN_TYPE_DATA_TYPE, of->compute);
+    if (of->axis) {
+        bp__cudnn_set(graph, function, BP__CUDNN_ATTR_POINTWISE_AXIS, BP__CUDNN_TYPE_INT64, 1, of->axis);
+    }
     bp__cudnn_finalize(graph, function);
     const cudnnBackendDescriptor_t made = bp__cudnn_new(graph, BP__CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR);
     bp__cudnn_set_descriptor(graph, made, BP__CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR, function);
-    bp__cudnn_set_descriptor(graph, made, BP__CUDNN_ATTR_OPERATION_POINTWISE_XDESC, x);
-    if (b) {
-        bp__cudnn_set_descriptor(graph, made, BP__CUDNN_ATTR_OPERATION_POINTWISE_BDESC, b);
-    }
-    bp__cudnn_set_descriptor(graph, made, BP__CUDNN_ATTR_OPERATION_POINTWISE_YDESC, y);
+    bp__cudnn_set_descriptor(graph, made, BP__CUDNN_ATTR_OPERATION_POINTWISE_XDESC, of->x);
+    set_present(graph, made, BP__CUDNN_ATTR_OPERATION_POINTWISE_BDESC, of->b);
+    set_present(graph, made, BP__CUDNN_ATTR_OPERATION_POINTWISE_TDESC, of->condition);
+    bp__cudnn_set_descriptor(graph, made, BP__CUDNN_ATTR_OPERATION_POINTWISE_YDESC, of->y);
     bp__cudnn_finalize(graph, made);
     bp__cudnn_add_operation(graph, made);
+}
+
+void bp__cudnn_add_pointwise(bp__cudnn_graph *graph, uint32_t mode, uint32_t compute, cudnnBackendDescriptor_t x,
+                             cudnnBackendDescriptor_t b, cudnnBackendDescriptor_t y) {
+    bp__cudnn_add_pointwise_of(graph, &(bp__cudnn_pointwise){.mode = mode, .compute = compute, .x = x, .b = b, .y = y});
 }
 
 void bp__cudnn_graph_complete(bp__cudnn_graph *graph) {
