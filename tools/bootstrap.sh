@@ -98,7 +98,7 @@ lacking=$(missing_tools c++:g++; missing_packages libdlpack-dev)
 if wheels_missing; then
     reported=1
     say "no complete .venv (python3-venv and network needed): MKL, oneDNN and NumPy's OpenBLAS are missing"
-    .venv/bin/python -c 'import numpy, pytest' 2>/dev/null || say "no NumPy and pytest in .venv: the tests of the command are skipped"
+    .venv/bin/python -c 'import numpy, pytest, xdist' 2>/dev/null || say "no NumPy, pytest and pytest-xdist in .venv: the tests of the command are skipped"
 fi
 if [ -n "$reported" ]; then
     say "as root, with a network, 'make bootstrap' installs these; log of the last attempt: $log"

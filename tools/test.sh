@@ -47,7 +47,7 @@ if [ -n "${LEFT_OUT:-}" ]; then
 fi
 if [ "$only" = ctest ]; then
     :
-elif .venv/bin/python -c 'import numpy, pytest' 2>/dev/null; then
+elif .venv/bin/python -c 'import numpy, pytest, xdist' 2>/dev/null; then
     export BACKPLANE_BUILD="$PWD/$folder"
     package=
     if [ ! -e "$folder/python/backplane/_core.abi3.so" ]; then
@@ -59,7 +59,8 @@ elif .venv/bin/python -c 'import numpy, pytest' 2>/dev/null; then
         package=$!
         trap 'kill $package; exit 130' INT TERM
     fi
-    keep command .venv/bin/python -m pytest -q tests/cli
+    # Two at once: many of these tests wait, and there are more of them than of the package.
+    keep command .venv/bin/python -m pytest -q -n 2 --dist loadfile tests/cli
     finish command ' in [0-9.]+s'
     if [ -n "$package" ]; then
         wait "$package"
@@ -67,7 +68,7 @@ elif .venv/bin/python -c 'import numpy, pytest' 2>/dev/null; then
         finish Python ' in [0-9.]+s'
     fi
 else
-    count command "SKIPPED, because .venv has no NumPy and pytest (see make bootstrap)"
+    count command "SKIPPED, because .venv has no NumPy, pytest and pytest-xdist (see make bootstrap)"
 fi
 echo
 cat "$counts"

@@ -39,7 +39,8 @@ def test_a_program(job, mpi):
 def test_a_lost_rank(job, mpi, how):
     done = job(mpi, "--", PROGRAM, how)
     assert done.code != 0, done
-    if (mpi, how) == ("mpich", "exit"):  # its launcher returns 0
+    # MPICH's launcher returns 0, unless it sees the lost rank before the other rank ends, and kills that.
+    if (mpi, how) == ("mpich", "exit") and "BAD TERMINATION" not in done.out:
         assert done.code == 1 and "without closing its communicators" in done.err, done
 
 
