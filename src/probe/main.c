@@ -190,6 +190,7 @@ static void examine(subject *library, const progress *state) {
         return;
     }
     report("step", "while testing its calling conventions");
+    stay_on_one_thread(library); /* more threads than processors, as OMP_NUM_THREADS may say, wait for each other */
     find_conventions(library);
     check_products(library);
     check_generated_kernels(library);

@@ -43,7 +43,7 @@ add_blas_fake(crash-in-call ${narrow} ${both} "FAKE_CALL=raise(SIGSEGV)")
 add_blas_fake(peeking ${narrow} ${both} FAKE_PEEKS)
 add_blas_fake(ending ${narrow} ${both} FAKE_ENDS)
 add_blas_fake(marked ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/marked.c)
-add_blas_fake(blis ${narrow} ${both} ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/blis.c)
+add_blas_fake(blis ${narrow} ${both} FAKE_LIMITED ADD ${CMAKE_CURRENT_LIST_DIR}/fakes/blis.c)
 
 # Another BLAS with the SONAME of the one that the fake LAPACK without BLAS is linked to.
 add_blas_fake(other ${narrow} ${both})

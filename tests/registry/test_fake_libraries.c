@@ -151,6 +151,7 @@ static void test_family_and_facade(void **state) {
     assert_non_null(strstr(row.reason, "forwards to libmarked.so, which the loader resolves to /"));
 }
 
+/* The probe also limits its threads before it calls it. */
 static void test_blis_is_initialised_before_queries(void **state) {
     (void)state;
     restart(FAKES "/blis", NULL);

@@ -12,6 +12,7 @@
  *   FAKE_DEEDS        FAKE_CALL is of deeds.h
  *   FAKE_PEEKS        products read the element after C in c64, and the one before B in f64. daxpy reads the element
  *                     after x, zhpmv writes behind y, and ssyrk reads far away, which ends the process. dscal is right
+ *   FAKE_LIMITED      products end the process before a number of threads is set; see blis.c
  *   FAKE_ENDS         dcopy ends the process
  */
 #define _GNU_SOURCE
@@ -38,6 +39,10 @@ typedef double complex double_complex;
 __attribute__((constructor)) static void load(void) {
     FAKE_LOAD;
 }
+#endif
+#ifdef FAKE_LIMITED
+void need_limited_threads(void);
+#define FAKE_CALL need_limited_threads()
 #endif
 #ifdef FAKE_PEEKS
 #define FAKE_CALL                                                                                                        \
