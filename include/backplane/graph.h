@@ -218,6 +218,17 @@ BP_API bp_status bp_graph_run(const bp_options *options, const bp_graph *graph, 
  * of it, has its channels last in memory or before the sizes (graph.layout), which may change bits. The operands of
  * concat are written into its result if nodes compute all of them. graph.backend=eager has the same layouts.
  *
+ * With the setting graph.rewrite another graph runs in place of this one, also with graph.backend=eager. Its results
+ * are equal up to rounding. It is made at the first run with the setting, and kept with the graph.
+ *   fold  Batch normalization in inference is folded into a conv without activation in front of it, or into a linear
+ *         with two dimensions, if nothing else reads the result in between, all their weights, biases and statistics
+ *         are constants, and the new ones are finite: with s = weight / sqrt(running_var + eps), the layer's weight
+ *         becomes weight * s, computed in F64 and rounded once, and its bias (bias - running_mean) * s + bias.
+ *   fast  As fold. Also, matmul(softmax(scale * matmul(q, k) + mask), v) becomes attention (attention.h), where the
+ *         softmax is over the last dimension, scale is a constant of one element (also as a divisor) or absent, the
+ *         mask may be absent, and nothing else reads the results in between. A row whose scores are all -infinity is
+ *         0 then, not NaN.
+ *
  * bp_graph_run() keeps the plans of a graph, at most 64, for later runs with the same layouts and settings. A plan
  * holds the graph's constants also after bp_graph_release(). Errors: as bp_graph_run(), and BP_E_NO_CANDIDATE. */
 BP_API bp_status bp_graph_plan(bp_plan **plan, const bp_options *options, const bp_graph *graph,

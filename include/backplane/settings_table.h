@@ -271,6 +271,8 @@
       "Bytes of the tensors of a block, in which neighbouring functions of single elements run together: 0 = half of the first cache. A number as large as the tensors keeps the functions apart.") \
     X(graph_layout, 134, "graph.layout", ENUM, "auto", "auto|row_major|channels_last", "", 0, "graphs", \
       "Layout of images between the nodes of a graph: row_major = channels before the sizes; channels_last = channels behind them; auto = the one with the lower estimated time of the whole graph. Outputs have the layout of the caller's tensor.") \
+    X(graph_rewrite, 139, "graph.rewrite", ENUM, "exact", "exact|fold|fast", "", 0, "graphs", \
+      "Whether graphs run in another form with results that are equal up to rounding: exact = no; fold = batch normalization with constants is part of the weights of the convolution or linear layer in front of it; fast = also, a softmax between two products is attention.") \
     X(quantized_engine, 75, "quantized.engine", ENUM, "none", "none|fbgemm|qnnpack|onednn|x86", "", 0, "quantised operations", \
       "Library for quantised operations; this version has none.")
 

@@ -300,6 +300,7 @@ class Graph(Settings):
     backend: str
     block_bytes: int
     layout: Literal["auto", "row_major", "channels_last"]
+    rewrite: Literal["exact", "fold", "fast"]
 
 class Quantized(Settings):
     engine: Literal["none", "fbgemm", "qnnpack", "onednn", "x86"]
@@ -478,6 +479,7 @@ Named = TypedDict(
         "graph.backend": str,
         "graph.block_bytes": int,
         "graph.layout": Literal["auto", "row_major", "channels_last"],
+        "graph.rewrite": Literal["exact", "fold", "fast"],
         "quantized.engine": Literal["none", "fbgemm", "qnnpack", "onednn", "x86"],
     },
     total=False,
@@ -621,4 +623,5 @@ class Keywords(TypedDict, total=False):
     graph__backend: str
     graph__block_bytes: int
     graph__layout: Literal["auto", "row_major", "channels_last"]
+    graph__rewrite: Literal["exact", "fold", "fast"]
     quantized__engine: Literal["none", "fbgemm", "qnnpack", "onednn", "x86"]

@@ -90,10 +90,9 @@ static void add_nodes(bp__text *text, const bp__program *program, int index) {
     const bp__graph_plan *plan = program->owner;
     const bp__region *region = plan->titles[index].region;
     for (int s = region ? region->first : 0; region && s < region->end; s++) {
-        const int number = plan->lowered.steps[s].node;
-        const bp__node *node = &plan->lowered.graph->nodes[number];
+        const bp__node *node = &plan->lowered.graph->nodes[plan->lowered.steps[s].node];
         const char *label = node->label;
-        bp__text_addf(text, "         node %d (%s", number, node->call->info.name);
+        bp__text_addf(text, "         node %d (%s", node->number, node->call->info.name);
         bp__fields_write(node, text);
         bp__text_addf(text, ")%s%s%s\n", label ? " [" : "", label ? label : "", label ? "]" : "");
     }
@@ -136,6 +135,19 @@ static void add_layouts(bp__text *text, const bp__layouts *layouts, int in_place
     }
 }
 
+/* Adds what graph.rewrite has changed. */
+static void add_rewrites(bp__text *text, const bp_graph *graph) {
+    const int norms = graph->norms_folded, attentions = graph->attentions_found;
+    if (norms > 0) {
+        bp__text_addf(text, "rewritten %d batch normalization%s, folded into the weights of the layer in front\n",
+                      norms, norms == 1 ? "" : "s");
+    }
+    if (attentions > 0) {
+        bp__text_addf(text, "rewritten %d softmax%s between two products, which %s attention\n", attentions,
+                      attentions == 1 ? "" : "es", attentions == 1 ? "is" : "are");
+    }
+}
+
 static void add_text(bp__text *text, const void *context) {
     const bp__program *program = context;
     const bp__graph_plan *plan = program->owner;
@@ -145,6 +157,7 @@ static void add_text(bp__text *text, const void *context) {
                   c.planned, c.joined, c.folded, c.unused);
     bp__text_addf(text, "constants %" PRId64 " bytes, and %" PRId64 " bytes packed\n", c.constants, plan->packed_bytes);
     bp__text_addf(text, "workspace %zu bytes\n", program->base.workspace);
+    add_rewrites(text, plan->lowered.graph);
     add_layouts(text, &plan->lowered.layouts, c.in_place);
     bp__text_add(text, "parts\n");
     for (int i = 0; i < program->count; i++) {
@@ -172,7 +185,7 @@ static void add_json_nodes(bp__json *json, const bp__graph_plan *plan, const bp_
     if (region) {
         bp__json_open(json, "nodes", '[');
         for (int s = region->first; s < region->end; s++) {
-            bp__json_int(json, NULL, plan->lowered.steps[s].node);
+            bp__json_int(json, NULL, plan->lowered.graph->nodes[plan->lowered.steps[s].node].number);
         }
         bp__json_close(json, ']');
         add_json_offers(json, region);
@@ -185,7 +198,7 @@ static void add_json_part(bp__json *json, const bp__program *program, int index)
     bp__json_open(json, NULL, '{');
     bp__json_text(json, "title", program->title(plan, index));
     if (plan->titles[index].node >= 0) {
-        bp__json_int(json, "node", plan->titles[index].node);
+        bp__json_int(json, "node", plan->lowered.graph->nodes[plan->titles[index].node].number);
     }
     if (label_of(program, index)) {
         bp__json_text(json, "label", label_of(program, index));
@@ -208,6 +221,8 @@ static void add_json(bp__json *json, const void *context) {
     bp__json_int(json, "constant_nodes", c.folded);
     bp__json_int(json, "unused_nodes", c.unused);
     bp__json_int(json, "joined_nodes", c.in_place);
+    bp__json_int(json, "folded_norms", plan->lowered.graph->norms_folded);
+    bp__json_int(json, "found_attentions", plan->lowered.graph->attentions_found);
     bp__json_bool(json, "channels_last", plan->lowered.layouts.channels_last);
     bp__json_int(json, "constant_bytes", c.constants);
     bp__json_int(json, "packed_bytes", plan->packed_bytes);

@@ -64,8 +64,9 @@ bp_status bp__graph_fail_in(const char *call, int node, bp_status status) {
 
 bp_status bp__graph_fail_at(const bp_graph *graph, int node, bp_status status) {
     const bp__node *of = &graph->nodes[node];
-    return of->label ? bp__fail(status, "node %d (%s, %s): %s", node, of->call->info.name, of->label, bp_last_error())
-                     : bp__graph_fail_in(of->call->info.name, node, status);
+    return of->label
+               ? bp__fail(status, "node %d (%s, %s): %s", of->number, of->call->info.name, of->label, bp_last_error())
+               : bp__graph_fail_in(of->call->info.name, of->number, status);
 }
 
 /* ---- Values ---- */
@@ -166,19 +167,13 @@ bp_status bp_graph_create(bp_graph **graph) {
     return BP_OK;
 }
 
-static void free_node(const bp__node *node) {
-    bp__fields_free(node);
-    bp__free(node->list);
-    bp__free(node->label);
-}
-
 void bp__graph_unref(bp_graph *graph) {
     if (atomic_fetch_sub_explicit(&graph->references, 1, memory_order_acq_rel) != 1) {
         return;
     }
     bp__values_drop(graph, 1);
     for (int i = 0; i < graph->node_count; i++) {
-        free_node(&graph->nodes[i]);
+        bp__node_free(&graph->nodes[i]);
     }
     for (int i = 0; i < graph->output_count; i++) {
         bp__free(graph->outputs[i].name);
@@ -190,6 +185,9 @@ void bp__graph_unref(bp_graph *graph) {
     bp__free(graph->outputs);
     bp__free(graph->names.list);
     bp__free(graph->output_names.list);
+    if (graph->source) {
+        bp__graph_unref(graph->source);
+    }
     bp__free(graph);
 }
 
@@ -198,6 +196,9 @@ void bp_graph_release(bp_graph *graph) {
     if (graph) {
         bp__graph_plans_release(graph->plans); /* each of them holds a reference */
         graph->plans = NULL;
+        for (int i = 0; i < 2; i++) {
+            bp_graph_release(atomic_load(&graph->rewritten[i])); /* it holds a reference */
+        }
         bp__graph_handed_out(-1);
         bp__graph_unref(graph);
     }

@@ -1,8 +1,8 @@
 /* graph.h - declarations shared by the files of src/graph: values, nodes, and what a run makes of them.
  *
- * No file here names an operation: a node is what the description of its call (ops/call.h) says. node.c adds nodes,
- * field.c reads and writes their fields, view.c adds views. lower.c decides where each value is and which steps a run
- * has; run.c runs the steps one by one. */
+ * No file here names an operation, except the rules of rewrite.h: a node is what the description of its call
+ * (ops/call.h) says. node.c adds nodes, field.c reads and writes their fields, view.c adds views. lower.c decides where
+ * each value is and which steps a run has; run.c runs the steps one by one. */
 #ifndef BP_GRAPH_GRAPH_H
 #define BP_GRAPH_GRAPH_H
 
@@ -69,6 +69,7 @@ typedef struct bp__node {
     bp_value *list;                      /* of the operand that is a list */
     int list_count;
     bp_value first; /* of its values */
+    int number;     /* in the graph that the program has built */
     char *label;    /* of the file that the node is from; NULL: none */
 } bp__node;
 
@@ -92,6 +93,11 @@ struct bp_graph {
     struct bp_weights **weights;   /* files whose memory constants have */
     int weights_count, weights_capacity;
     struct bp__graph_plans *plans; /* of the finished graph */
+    /* Rewriting (rewrite.h). */
+    _Atomic(struct bp_graph *)
+        rewritten[2];                   /* what runs in place of this graph, with fold and with fast; NULL: not made */
+    struct bp_graph *source;            /* of a rewritten graph: a reference to the program's; NULL: none */
+    int norms_folded, attentions_found; /* of a rewritten graph */
 };
 
 static inline bp__graph_value *bp__value_at(const bp_graph *graph, bp_value value) {
@@ -188,6 +194,12 @@ void bp__node_numbers(const bp__node *node, int count, double *numbers);
 /* Adds the node, whose fields were read. Takes ownership of them. */
 bp_status bp__node_add(bp__making *making, int operand_count, const bp_value *operands, int output_count,
                        bp_value *const *outputs);
+
+void bp__node_free(const bp__node *node); /* what belongs to it */
+
+/* Adds a copy of a node of another graph. `map` has the value of this graph for each value of the other one; those that
+ * the node computes are added to it. */
+bp_status bp__node_copy(bp_graph *graph, const bp_graph *from, const bp__node *node, bp_value *map);
 
 /* The arguments of a node's call. */
 typedef struct bp__bound {

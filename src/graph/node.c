@@ -7,6 +7,12 @@
 
 enum { MOST_NODES = 100000 };
 
+void bp__node_free(const bp__node *node) {
+    bp__fields_free(node);
+    bp__free(node->list);
+    bp__free(node->label);
+}
+
 /* ---- Arguments ---- */
 
 bp_status bp__bind(bp__bound *bound, const bp__node *node, bp__locate locate, const void *context) {
@@ -272,8 +278,7 @@ bp_status bp__node_add(bp__making *making, int operand_count, const bp_value *op
     if (status != BP_OK) {
         const char *name = node->call->info.name;
         bp__values_drop(graph, values + 1);
-        bp__fields_free(node);
-        bp__free(node->list);
+        bp__node_free(node);
         /* What reads a file says which of its nodes fails. */
         return graph->label ? status : bp__graph_fail_in(name, graph->node_count, status);
     }
@@ -282,8 +287,95 @@ bp_status bp__node_add(bp__making *making, int operand_count, const bp_value *op
             *outputs[i] = node->operand[node->pass->info.input_count + i];
         }
     }
+    node->number = graph->node_count;
     graph->nodes[graph->node_count++] = *node;
     return BP_OK;
+}
+
+/* ---- Fields ---- */
+
+static bp_status read_fields(bp__making *making, const char *fields) {
+    bp__reader r = {.at = fields, .end = fields + strlen(fields)};
+    const char *name;
+    size_t length;
+    for (bool more = !bp__reader_done(&r); more; more = bp__reader_take(&r, ",")) {
+        if (!bp__reader_name(&r, &name, &length) || !bp__reader_take(&r, "=")) {
+            return bp__reader_fail(&r, "fields is \"%s\"; it must be as \"name=value, name=value\"", fields);
+        }
+        BP__TRY(bp__field_read(making, &r, name, length));
+    }
+    return bp__reader_done(&r) ? BP_OK : bp__reader_fail(&r, "fields has \"%s\" behind a value", r.at);
+}
+
+/* ---- Copies ---- */
+
+/* Fields are copied as text, so that each node has memory of its own for lists. */
+static bp_status copy_fields(bp__making *making, const bp__node *node) {
+    bp__text text = {0};
+    BP__TRY(bp__fields_begin(making, node->call));
+    making->node.pass = node->pass;
+    bp__fields_write(node, &text);
+    bp_status status = text.failed ? bp__fail_memory(text.length, "a node") : BP_OK;
+    if (status == BP_OK && text.length > 0) {
+        status = read_fields(making, bp__text_get(&text) + strlen(", "));
+    }
+    bp__text_free(&text);
+    bp__fields_decide(making);
+    return status;
+}
+
+static bp_status copy_inputs(bp__node *copy, const bp__node *node, const bp_value *map) {
+    copy->list = bp__alloc(((size_t)node->list_count + 1) * sizeof *copy->list);
+    copy->label = node->label ? bp__strdup(node->label) : NULL;
+    if (!copy->list || (node->label && !copy->label)) {
+        return bp__fail_memory((size_t)node->list_count * sizeof *copy->list, "a node");
+    }
+    copy->list_count = node->list_count;
+    copy->number = node->number;
+    for (int i = 0; i < node->list_count; i++) {
+        copy->list[i] = map[node->list[i]];
+    }
+    for (int i = 0; i < node->pass->info.input_count; i++) {
+        copy->operand[i] = map[node->operand[i]];
+    }
+    return BP_OK;
+}
+
+static bp_status copy_outputs(bp_graph *graph, const bp_graph *from, bp__node *copy, const bp__node *node,
+                              bp_value *map) {
+    for (int i = node->pass->info.input_count; i < node->pass->info.operand_count; i++) {
+        const bp_value old = node->operand[i];
+        const bp__graph_value *like = &from->values[old];
+        if (old) {
+            BP__TRY(bp__value_add(graph, BP__VALUE_NODE, like->dtype, like->ndim, like->shape, &map[old]));
+            graph->values[map[old]].from = graph->node_count;
+            graph->values[map[old]].operand = i;
+            copy->operand[i] = map[old];
+            copy->first = copy->first ? copy->first : map[old];
+        }
+    }
+    return BP_OK;
+}
+
+bp_status bp__node_copy(bp_graph *graph, const bp_graph *from, const bp__node *node, bp_value *map) {
+    bp__making *making = bp__alloc_zero(1, sizeof *making);
+    if (!making) {
+        return bp__fail_memory(sizeof *making, "a node");
+    }
+    bp__node *copy = &making->node;
+    const int values = graph->value_count;
+    bp_status status = grow_nodes(graph);
+    status = status == BP_OK ? copy_fields(making, node) : status;
+    status = status == BP_OK ? copy_inputs(copy, node, map) : status;
+    status = status == BP_OK ? copy_outputs(graph, from, copy, node, map) : status;
+    if (status == BP_OK) {
+        graph->nodes[graph->node_count++] = *copy;
+    } else {
+        bp__values_drop(graph, values + 1);
+        bp__node_free(copy);
+    }
+    bp__free(making);
+    return status;
 }
 
 /* ---- Calls by their names ---- */
@@ -310,19 +402,6 @@ static bp_value find_named(void *context, const char *name, size_t length) {
         number = number * 10 + digit;
     }
     return number <= graph->value_count ? number : 0;
-}
-
-static bp_status read_fields(bp__making *making, const char *fields) {
-    bp__reader r = {.at = fields, .end = fields + strlen(fields)};
-    const char *name;
-    size_t length;
-    for (bool more = !bp__reader_done(&r); more; more = bp__reader_take(&r, ",")) {
-        if (!bp__reader_name(&r, &name, &length) || !bp__reader_take(&r, "=")) {
-            return bp__reader_fail(&r, "fields is \"%s\"; it must be as \"name=value, name=value\"", fields);
-        }
-        BP__TRY(bp__field_read(making, &r, name, length));
-    }
-    return bp__reader_done(&r) ? BP_OK : bp__reader_fail(&r, "fields has \"%s\" behind a value", r.at);
 }
 
 static bp_status add_call(bp__making *making, const bp_call *call, const char *fields, int operand_count,

@@ -308,8 +308,8 @@ static bp_status add_copy(making *m, const bp__step *step) {
 static void write_title(const making *m, const bp__step *step, bp__title *title) {
     const bp_graph *graph = m->plan->graph;
     if (step->node >= 0) {
-        bp__format(title->text, sizeof title->text, "node %d (%s)", step->node,
-                   graph->nodes[step->node].call->info.name);
+        const bp__node *node = &graph->nodes[step->node];
+        bp__format(title->text, sizeof title->text, "node %d (%s)", node->number, node->call->info.name);
     } else if (step->output >= 0) {
         bp__format(title->text, sizeof title->text, "copy to output %s", graph->outputs[step->output].name);
     } else {

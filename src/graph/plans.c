@@ -7,6 +7,7 @@
  * with the graph only. */
 #include "graph/plan.h"
 #include "graph/region.h"
+#include "graph/rewrite.h"
 
 #include "dispatch/thread_cache.h"
 #include "tensor/internal.h"
@@ -14,7 +15,7 @@
 #include <string.h>
 
 enum { MOST_PLANS = 64, NEAR_WORDS = 160, TENSOR_WORDS = 2 + 2 * BP_MAX_NDIM };
-enum { POLICY, EPOCH, BACKEND, BLOCK_BYTES, LAYOUT, TENSORS }; /* words of a key */
+enum { POLICY, EPOCH, BACKEND, BLOCK_BYTES, LAYOUT, REWRITE, TENSORS }; /* words of a key */
 
 typedef struct kept {
     bp_plan *plan;
@@ -87,6 +88,7 @@ static bool fill_key(key *k, uint64_t *words, size_t size, const bp_graph *graph
     words[BACKEND] = bp__setting(BP_SET_graph_backend); /* equal texts are one */
     words[BLOCK_BYTES] = (uint64_t)bp__setting_int(BP_SET_graph_block_bytes);
     words[LAYOUT] = (uint64_t)bp__setting_int(BP_SET_graph_layout);
+    words[REWRITE] = (uint64_t)bp__setting_int(BP_SET_graph_rewrite);
     const bool fits = add_tensors(&at, words + size, graph->input_count, inputs) &&
                       add_tensors(&at, words + size, graph->output_count, outputs);
     k->words = words;
@@ -240,8 +242,10 @@ void bp__graph_plans_forget(const bp_graph *graph, const bp_plan *plan) {
 
 static bp_status make_plan(bp_plan **plan, const bp_graph *graph, const DLTensor *const *inputs,
                            const DLTensor *const *outputs, bool data_optional, const key *k) {
+    const bp_graph *runs;
     BP__TRY(bp__graph_check_tensors(graph, inputs, outputs, data_optional));
-    BP__TRY(bp__graph_plan_make(plan, graph, inputs, outputs, &(bp__plan_key){NULL, 0}));
+    BP__TRY(bp__graph_rewritten(&runs, graph));
+    BP__TRY(bp__graph_plan_make(plan, runs, inputs, outputs, &(bp__plan_key){NULL, 0}));
     keep_plan(graph->plans, k, *plan);
     return BP_OK;
 }

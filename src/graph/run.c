@@ -1,6 +1,7 @@
 /* run.c - runs a graph: by a plan of the whole, or, with graph.backend=eager, node by node, each as a call of its own
  * with memory of its own for each result. */
 #include "graph/plan.h"
+#include "graph/rewrite.h"
 
 #include "backplane/elementwise.h"
 #include "base/uncancelled.h"
@@ -298,8 +299,10 @@ static bp_status run_either(const bp_graph *graph, const DLTensor *const *inputs
     if (BP__LIKELY(strcmp(bp__setting_text(BP_SET_graph_backend), "eager") != 0)) {
         return run_planned(graph, inputs, outputs);
     }
+    const bp_graph *runs;
     BP__TRY(bp__graph_check_tensors(graph, inputs, outputs, false));
-    return bp__graph_run_eager(graph, inputs, outputs);
+    BP__TRY(bp__graph_rewritten(&runs, graph));
+    return bp__graph_run_eager(runs, inputs, outputs);
 }
 
 bp_status bp_graph_run(const bp_options *options, const bp_graph *graph, const DLTensor *const *inputs,

@@ -16,9 +16,10 @@ TABLE = re.compile(r"bp__(?:family|measuring)_##name|bp__family_##family")
 # Elsewhere in src, a family whose row in BP_FAMILY_MAP has its settings is named in files of its own: <family>.[ch],
 # <family>_*.[ch] or a folder <family>, or these. Providers are not checked: each lists the operations that it offers.
 OWN = {
-    "batch_norm": ("src/ops/normalization/", "src/reference/norm.c"),
+    "batch_norm": ("src/ops/normalization/", "src/reference/norm.c", "src/graph/rewrite_norm.c"),
     "layer_norm": ("src/ops/normalization/", "src/reference/norm.c"),
-    "elementwise": ("src/reference/elements.c",),
+    "elementwise": ("src/reference/elements.c", "src/graph/rewrite_attention.c"),
+    "reduce": ("src/graph/rewrite_attention.c",),
 }
 OPERATION = re.compile(r'X\(\d+, (\w+), "\w+", "[^"]*", "[^"]*", (\w+)\)')
 FAMILY = re.compile(r"F\(X, (\w+), (?:STRUCT|ARGUMENTS), SETTINGS, ")

@@ -142,8 +142,48 @@ static void test_regions(void **state) {
     test_exhausted(live_with_regions);
 }
 
+/* ---- Rewriting ---- */
+
+/* A normalization in a convolution, attention, a view of each kind, and a list of operands. */
+static bp_status live_rewritten(void) {
+    static const char text[] =
+        HEAD "constant w f32 [4, 4, 1] = bytes "
+             "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f"
+             "0000803f0000803f0000803f0000803f0000803f0000803f0000803f0000803f\n"
+             "constant n f32 [4] = [1, 2, 3, 4]\nr = reshape(x, [1, 4, 4])\nc = conv(r, w, ndim=1)\n"
+             "b = batch_norm(input=c, running_mean=n, running_var=n)\nt = permute(b, [0, 2, 1])\ns = matmul(b, t)\n"
+             "p = softmax(s)\na = matmul(p, b)\ne = expand(a, [1, 4, 4])\nf = slice(e, [0, 0, 1, 1])\n"
+             "g = reshape(f, [4, 4])\nj = concat(g, x, axis=0)\nh = reduce(j, kind=sum, axes=[0])\noutput y = h\n";
+    float x[16], y[4];
+    bp_graph *graph;
+    bp_options *options = NULL;
+    bp_view xv, yv;
+    for (int i = 0; i < 16; i++) {
+        x[i] = (float)(i * 7 % 11);
+    }
+    bp_view_matrix(&xv, x, BP_F32, 4, 4);
+    bp_view_init(&yv, y, BP_F32, 1, (int64_t[]){4}, NULL);
+    bp_status status = bp_graph_parse(&graph, sizeof text - 1, text);
+    if (status != BP_OK) {
+        return status;
+    }
+    status = bp_options_new(&options, "graph.rewrite=fast");
+    status = status == BP_OK
+                 ? bp_graph_run(options, graph, (const DLTensor *[]){&xv.tensor}, (DLTensor *[]){&yv.tensor})
+                 : status;
+    bp_options_release(options);
+    bp_graph_release(graph);
+    return status;
+}
+
+static void test_rewriting(void **state) {
+    (void)state;
+    test_exhausted(live_rewritten);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_allocation), cmocka_unit_test(test_regions)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_allocation), cmocka_unit_test(test_regions),
+                                       cmocka_unit_test(test_rewriting)};
     /* Real libraries would slow down every round; other tests cover them. */
     setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1);
     setenv("BACKPLANE_LIBRARY_PATH", BP_TEST_BUILD_DIR "/no-such-folder", 1);
