@@ -2,7 +2,6 @@
  * graph, because its constants are in the same memory. */
 #include "graph/rewrite.h"
 
-#include "backplane/elementwise.h"
 #include "base/number.h"
 #include "settings/internal.h"
 
@@ -48,7 +47,7 @@ bp_status bp__rewrite_read(const bp__graph_value *constant, double **numbers) {
     DLTensor from = row_major(constant->data, constant->dtype, constant);
     DLTensor to = row_major(*numbers, BP_F64, constant);
     from.strides = constant->strides;
-    bp_status status = bp_unary_run(NULL, BP_UNARY_COPY, &from, &to);
+    bp_status status = bp_tensor_copy(&to, &from);
     if (status != BP_OK) {
         bp__free(*numbers);
         *numbers = NULL;
@@ -73,7 +72,7 @@ bp_status bp__rewrite_constant(bp__rewriting *r, const bp__graph_value *like, co
     const bp__graph_value *made = bp__value_at(r->to, *value);
     const DLTensor from = row_major((void *)(uintptr_t)numbers, BP_F64, like);
     DLTensor to = row_major(made->data, made->dtype, made);
-    return bp_unary_run(NULL, BP_UNARY_COPY, &from, &to);
+    return bp_tensor_copy(&to, &from);
 }
 
 /* ---- Copying ---- */
