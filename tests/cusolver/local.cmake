@@ -24,5 +24,5 @@ foreach(each factors:triangle factors:op factors:conjugate factors:pivots factor
     string(REPLACE ":" ";" each ${each})
     list(GET each 0 program)
     list(GET each 1 fault)
-    add_project_test(cusolver_fault_${fault} sh -c "! CUSOLVER_FAULT=${fault} $<TARGET_FILE:test_cusolver_${program}>")
+    add_project_test(cusolver_fault_${fault} sh -c "! CUSOLVER_FAULT=${fault} ${emulated} $<TARGET_FILE:test_cusolver_${program}>")
 endforeach()

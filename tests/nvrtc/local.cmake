@@ -11,7 +11,7 @@ target_compile_definitions(nvrtc_double_good PRIVATE NVRTC_COMPILER="${CMAKE_CXX
 # An NVRTC that does nothing, for use with the driver that does nothing (tests/cublas).
 add_vendor_double(nvrtc null null libnvrtc.so.13 ${CMAKE_CURRENT_LIST_DIR}/null/nvrtc.c)
 add_project_test(nvrtc_null_costs sh -c
-    "$<TARGET_FILE:gpu_check> --part costs.kernels --folder ${nvrtc_doubles}/null | grep 'relu of 64 elements'")
+    "${emulated} $<TARGET_FILE:gpu_check> --part costs.kernels --folder ${nvrtc_doubles}/null | grep 'relu of 64 elements'")
 set_property(TEST nvrtc_null_costs APPEND PROPERTY ENVIRONMENT
     BACKPLANE_LIBRARY_PATH=${nvrtc_doubles}/null:${CMAKE_CURRENT_BINARY_DIR}/cublas-doubles/null BACKPLANE_REGISTRY_SYSTEM=false
     BACKPLANE_REGISTRY_CACHE=off)
