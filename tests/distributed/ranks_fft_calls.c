@@ -63,6 +63,13 @@ static void check_transforms(void) {
     ranks_make_array(&columns, ranks_comm, BP_C128, 2, shorter, 0, IN_C_ORDER);
     expect(bp_fft2(x, shorter, NULL, BP_FFT_BACKWARD, &columns.view.tensor), BP_E_NO_CANDIDATE, "parts", "a part");
     ranks_free_array(&columns);
+    int64_t fewer[2] = {4, 8};
+    DLTensor cropped = in.view.tensor;
+    cropped.shape = fewer;
+    ranks_make_array(&columns, ranks_comm, BP_C128, 2, fewer, in.dist.block[1], IN_C_ORDER);
+    expect(bp_fft2(&cropped, NULL, NULL, BP_FFT_BACKWARD, &columns.view.tensor), BP_E_LAYOUT, "operand 0",
+           "fewer rows");
+    ranks_free_array(&columns);
     ranks_array again = out;
     CHECK(bp_dist_view_array(&again.view, out.memory, BP_C128, 2, n, &out.dist) == BP_OK, "view");
     CHECK(bp_dist_view_array(&out.view, in.memory, BP_C128, 2, n, &in.dist) == BP_OK, "view");
