@@ -122,16 +122,18 @@ static void bytes_of_transforms(void **state) {
     static const struct {
         int ranks;
         const char *sends;
+        int columns;
     } cases[] = {
-        {1, "sends 0 B in 0 messages, busiest rank 0 B in 0; memory of a rank 32.0 MB + 0 B"},
-        {4, "sends 24.0 MB in 24 messages, busiest rank 6.0 MB in 6; memory of a rank 8.0 MB + 1.0 MB"},
-        {16, "sends 30.0 MB in 480 messages, busiest rank 1.9 MB in 30; memory of a rank 2.0 MB + 63.5 kB"},
-        {1000, "sends 32.0 MB in 2.0 M messages, busiest rank 32.0 kB in 2.0 k; memory of a rank 32.0 kB + 16 B"},
-        {5000, "sends 32.0 MB in 2.0 M messages, busiest rank 32.0 kB in 2.0 k; memory of a rank 32.0 kB + 16 B"}};
+        {1, "sends 0 B in 0 messages, busiest rank 0 B in 0; memory of a rank 32.0 MB + 0 B", 1000},
+        {4, "sends 24.0 MB in 24 messages, busiest rank 6.0 MB in 6; memory of a rank 8.0 MB + 1.0 MB", 1000},
+        {16, "sends 30.0 MB in 480 messages, busiest rank 1.9 MB in 30; memory of a rank 2.0 MB + 63.5 kB", 1000},
+        {1000, "sends 32.0 MB in 2.0 M messages, busiest rank 32.0 kB in 2.0 k; memory of a rank 32.0 kB + 16 B", 1000},
+        {5000, "sends 32.0 MB in 2.0 M messages, busiest rank 32.0 kB in 2.0 k; memory of a rank 32.0 kB + 16 B", 1000},
+        {4, "busiest rank 36.0 kB in 6; memory of a rank 64.0 kB + 28.0 kB", 5}};
     const bp_fft_call call = {sizeof call, BP_FFT, BP_FFT_BACKWARD, BP_FFT_ALL, NULL, NULL};
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        bp_dist dist = {.struct_size = sizeof dist, .comm = comm_of(cases[i].ranks), .shape = {1000, 1000}};
+        bp_dist dist = {.struct_size = sizeof dist, .comm = comm_of(cases[i].ranks), .shape = {1000, cases[i].columns}};
         bp_dist_view in, out;
         bp_explanation *explanation = NULL;
         bp_candidate_info info = {.struct_size = sizeof info};

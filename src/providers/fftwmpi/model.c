@@ -27,10 +27,10 @@ static division divide(const bp__fftwmpi_transform *t, int64_t ranks) {
     return d;
 }
 
-/* Elements that a rank sends in both transpositions: what it has, but for the part that it keeps. */
-static double sent_by(const division *d, int64_t rank) {
-    const int64_t own = bp__fftwmpi_part(d->first, d->block, rank), part = bp__fftwmpi_part(d->rest, d->part, rank);
-    return (double)own * (double)(d->rest - part) + (double)part * (double)(d->first - own);
+/* Elements that rank 0, the busiest, sends in both transpositions: what it has, but for the part that it keeps. */
+static double most_sent(const division *d) {
+    const int64_t own = bp__least(d->block, d->first);
+    return (double)own * (double)(d->rest - d->part) + (double)d->part * (double)(d->first - own);
 }
 
 /* Elements of memory that FFTW needs on a rank (fftw_mpi_local_size_many). */
@@ -49,28 +49,32 @@ static double needed_by(const division *d, int64_t rank) {
     return most;
 }
 
-/* Of the ranks, only the first ones, the last ones with elements, and the ones behind these can differ from others. */
+/* Returns the elements of a copy of the output on the rank that needs most. Ranks behind the last ones with elements
+ * are as the first of them. */
+static double copied(const division *d) {
+    const int64_t last[] = {(d->first - 1) / d->block, (d->first - 1) / d->block + 1};
+    double most = 0;
+    for (int i = 0; i < 2 && last[i] < d->ranks; i++) {
+        const double own = (double)bp__fftwmpi_part(d->first, d->block, last[i]) * (double)d->rest;
+        const double needed = needed_by(d, last[i]);
+        most = bp__most_real(most, needed > own ? needed : 0);
+    }
+    return most;
+}
+
 static void count(const division *d, double item, bp__ranks_model *m) {
     const int64_t blocks = (d->first - 1) / d->block + 1, parts = (d->rest - 1) / d->part + 1;
     const int64_t shared = bp__least(blocks, parts) - 1;
-    const int64_t special[] = {0, blocks - 1, blocks, parts - 1, parts};
     const double stay =
         (double)shared * (double)d->block * (double)d->part +
         (double)bp__fftwmpi_part(d->first, d->block, shared) * (double)bp__fftwmpi_part(d->rest, d->part, shared);
     const bool sends = d->active > 1;
     m->bytes = sends ? 2 * item * ((double)d->first * (double)d->rest - stay) : 0;
+    m->most_bytes = sends ? item * most_sent(d) : 0;
     m->most_messages = 2 * (double)(d->active - 1);
     m->messages = m->most_messages * (double)d->active;
     m->steps = m->most_messages;
-    for (size_t i = 0; i < sizeof special / sizeof special[0] && sends; i++) {
-        if (special[i] < d->ranks) {
-            const double own = (double)bp__fftwmpi_part(d->first, d->block, special[i]) * (double)d->rest;
-            const double needed = needed_by(d, special[i]);
-            m->most_bytes = bp__most_real(m->most_bytes, item * sent_by(d, special[i]));
-            m->work_bytes = bp__most_real(m->work_bytes, needed > own ? item * needed : 0);
-        }
-    }
-    m->work_bytes += sends ? item * (double)d->block * (double)d->part : 0;
+    m->work_bytes = sends ? item * (copied(d) + (double)d->block * (double)d->part) : 0;
 }
 
 void bp__fftwmpi_model(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *m) {
