@@ -13,8 +13,8 @@
  * Every rank of the communicator makes the same calls in the same order. A call of an operation, and the making of a
  * plan, begin with one reduction by which the ranks compare what they are about to do. If they differ, or if a check
  * fails on one of them, the call fails on all ranks with the same status, and the message names the rank. A run of a
- * plan (bp_execute) compares nothing. A rank that does not take part within dist.timeout seconds makes the others fail
- * with BP_E_TIMEOUT; the communicator cannot be used after that.
+ * plan (bp_execute) compares nothing, unless it may fail on one rank alone. A rank that does not take part within
+ * dist.timeout seconds makes the others fail with BP_E_TIMEOUT; the communicator cannot be used after that.
  *
  * These libraries have state of the process, so one thread at a time calls them; further threads wait. If MPI was
  * initialized for one thread, that thread makes all calls (BP_E_UNSUPPORTED otherwise). A child of fork cannot use the

@@ -117,6 +117,26 @@ static void check_differences(void) {
     }
 }
 
+/* A run of a plan that fails on one rank fails on all. */
+static void check_failing_run(void) {
+    const int64_t n[2] = {8, 6};
+    const bp_fft_call call = {sizeof call, BP_FFT, BP_FFT_BACKWARD, BP_FFT_ALL, NULL, NULL};
+    ranks_array in, out;
+    bp_plan *plan = NULL;
+    char rank[32] = "";
+    ranks_make_array(&in, ranks_comm, BP_C128, 2, n, 0, IN_C_ORDER);
+    ranks_make_array(&out, ranks_comm, BP_C128, 2, n, 0, IN_C_ORDER);
+    CHECK(bp_fft_plan(&plan, NULL, &call, &in.view.tensor, &out.view.tensor) == BP_OK, "plan");
+    const bp_operand right[] = {{&in.view, 0}, {&out.view, 0}}, wrong[] = {{&in.view, 8}, {&out.view, 0}};
+    if (ranks_size > 1) {
+        snprintf(rank, sizeof rank, "rank %d", ranks_size - 1);
+    }
+    expect(bp_execute(plan, ranks_rank == ranks_size - 1 ? wrong : right, NULL), BP_E_ARGUMENT, rank, "a run");
+    CHECK(bp_execute(plan, right, NULL) == BP_OK, "the next run");
+    bp_plan_release(plan);
+    ranks_free_array(&in), ranks_free_array(&out);
+}
+
 /* Arguments of views, and redistribution of arrays. */
 static void check_views(void) {
     const int64_t n[3] = {7, 3, 2}, wrong[3] = {7, -1, 2}, huge[3] = {7, INT64_MAX / 2, 4};
@@ -247,6 +267,7 @@ int main(void) {
     check_transforms();
     check_vectors();
     check_differences();
+    check_failing_run();
     check_products();
     return ranks_end();
 }
