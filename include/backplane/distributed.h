@@ -1,23 +1,23 @@
-/* distributed.h - matrices that are spread over the processes of an MPI program, and the communicators of these.
+/* distributed.h - matrices and arrays that are spread over the processes of an MPI program, and their communicators.
  *
  * A program of several processes ("ranks") opens a communicator, describes how a matrix is divided (bp_dist), and makes
  * a view of the part that its own process has (bp_dist_view). Views go to the ordinary functions: bp_matmul(),
  * bp_gemm(), bp_cholesky(), bp_cholesky_solve(), bp_lu_factor(), bp_lu_solve(), bp_solve(), bp_inv(), bp_qr(),
- * bp_lstsq(), bp_eigh(), bp_svd(), bp_matrix_norm(). All operands of a call have the same communicator, grid, block and
- * source; nothing is moved from one distribution to another except by bp_redistribute(). Element types are f32, f64,
- * c64 and c128.
+ * bp_lstsq(), bp_eigh(), bp_svd(), bp_matrix_norm(), and, in two and three dimensions, the transforms of fft.h. All
+ * operands of a call have the same communicator, grid, block and source; nothing is moved from one distribution to
+ * another except by bp_redistribute(). Element types are f32, f64, c64 and c128.
  *
- * MPI and ScaLAPACK are found at run time: an MPI that the program has loaded is used, and never a second one. MPI is
- * initialized only if the program asks for it, and finalized only if it was initialized here.
+ * MPI, ScaLAPACK and FFTW-MPI are found at run time: an MPI that the program has loaded is used, and never a second
+ * one. MPI is initialized only if the program asks for it, and finalized only if it was initialized here.
  *
  * Every rank of the communicator makes the same calls in the same order. A call of an operation, and the making of a
  * plan, begin with one reduction by which the ranks compare what they are about to do. If they differ, or if a check
  * fails on one of them, the call fails on all ranks with the same status, and the message names the rank. A run of a
- * plan (bp_execute) compares nothing. A rank that does not take part within dist.timeout seconds makes the others fail
- * with BP_E_TIMEOUT; the communicator cannot be used after that.
+ * plan (bp_execute) compares nothing, unless it may fail on one rank alone. A rank that does not take part within
+ * dist.timeout seconds makes the others fail with BP_E_TIMEOUT; the communicator cannot be used after that.
  *
- * ScaLAPACK has state of the process, so one thread at a time calls it; further threads wait. If MPI was initialized
- * for one thread, that thread makes all calls (BP_E_UNSUPPORTED otherwise). A child of fork cannot use the
+ * These libraries have state of the process, so one thread at a time calls them; further threads wait. If MPI was
+ * initialized for one thread, that thread makes all calls (BP_E_UNSUPPORTED otherwise). A child of fork cannot use the
  * communicators of its parent (BP_E_FORKED).
  */
 #ifndef BACKPLANE_DISTRIBUTED_H
@@ -106,6 +106,11 @@ typedef struct bp_dist {
  * BP_E_SHAPE (a negative size). */
 BP_API bp_status bp_dist_complete(bp_dist *dist);
 
+/* Sets grid and block of *dist so that each rank has whole columns, one after another, as transforms need: a grid of
+ * one row with all ranks of the communicator, and blocks of ceil(shape[1] / ranks) columns. `comm` and `shape` are set.
+ * Errors: as for bp_dist_complete(), BP_E_OVERFLOW (blocks of more than 2^31 - 1 columns). */
+BP_API bp_status bp_dist_slabs(bp_dist *dist);
+
 /* Sets at[0] and at[1] to the row and column of a rank in the grid; -1 if the rank has no place in it. rank -1: this
  * process. `dist` is complete. Errors: BP_E_ARGUMENT. */
 BP_API bp_status bp_dist_position(const bp_dist *dist, int rank, int at[2]);
@@ -132,13 +137,15 @@ static inline int64_t bp_dist_to_local(const bp_dist *dist, int dimension, int64
 
 /* ---- Views ------------------------------------------------------------------------------------------------------- */
 
+#define BP_MAX_DIST_NDIM 3
+
 /* A tensor of the whole matrix, with the local part of this process. Pass &view.tensor to operations. Its device is
  * DLPack's kDLExtDev, and its data points to the view itself, so it must not be copied by value or moved. No other
  * library can read it. */
 typedef struct bp_dist_view {
     size_t struct_size;
     DLTensor tensor;
-    int64_t shape[2], strides[2]; /* of the tensor */
+    int64_t shape[BP_MAX_DIST_NDIM], strides[BP_MAX_DIST_NDIM]; /* of the tensor */
     void *local;
     int64_t leading;       /* elements from one column of the local part to the next */
     int64_t rows, columns; /* of the local part */
@@ -157,11 +164,19 @@ BP_API bp_status bp_dist_view_init(bp_dist_view *view, void *local, int64_t lead
 BP_API bp_status bp_dist_view_replicated(bp_dist_view *view, void *local, bp_dtype dtype, int ndim, int64_t size,
                                          const bp_dist *dist);
 
+/* Fills a view of an array of two or three dimensions in C order that is divided along its first one. It is the
+ * transpose of a matrix: `dist` describes the matrix whose columns are the shape[0] parts array[i], each with
+ * shape[1] * ... elements; its shape does not matter. `local` has the parts of this rank one after another, without
+ * gaps. A view of two dimensions can be an operand of a product, too. Errors: as for bp_dist_view_init(), BP_E_ARGUMENT
+ * (ndim). */
+BP_API bp_status bp_dist_view_array(bp_dist_view *view, void *local, bp_dtype dtype, int ndim, const int64_t *shape,
+                                    const bp_dist *dist);
+
 /* Copies a distributed matrix to one of the same shape and type with another distribution, of the same communicator:
- * another grid, block or source. It moves each element at most once, through buffers of at most 32 MiB on each rank.
- * Elements of all types are copied bit by bit. All ranks make this call. Errors: BP_E_ARGUMENT (NULL, or a tensor
- * that is not distributed), BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE (two communicators), BP_E_OVERLAP, BP_E_TIMEOUT,
- * BP_E_NO_MEMORY, BP_E_SYSTEM. */
+ * another grid, block or source; or an array to an array (bp_dist_view_array). It moves each element at most once,
+ * through buffers of at most 32 MiB on each rank. Elements of all types are copied bit by bit. All ranks make this
+ * call. Errors: BP_E_ARGUMENT (NULL, or a tensor that is not distributed), BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE (two
+ * communicators), BP_E_OVERLAP, BP_E_TIMEOUT, BP_E_NO_MEMORY, BP_E_SYSTEM. */
 BP_API bp_status bp_redistribute(const DLTensor *from, DLTensor *to);
 
 /* ---- Files ------------------------------------------------------------------------------------------------------- */
@@ -176,17 +191,29 @@ BP_API bp_status bp_redistribute(const DLTensor *from, DLTensor *to);
  * type that Backplane has not), BP_E_OVERFLOW, BP_E_NO_MEMORY. */
 BP_API bp_status bp_dist_file(const char *path, bp_dtype *dtype, int64_t shape[2]);
 
-/* Reads a matrix that has the shape and type of the file, in either order of elements and of bytes. All ranks make
- * this call. After a failure the matrix may be partly filled. Errors: as above, BP_E_ARGUMENT (not a distributed
- * matrix), BP_E_SHAPE and BP_E_DTYPE (of another shape or type), BP_E_TIMEOUT, BP_E_SYSTEM. */
+/* As bp_dist_file(), of an array of two or three dimensions. Errors: as above, BP_E_SHAPE (other dimensions). */
+BP_API bp_status bp_dist_file_array(const char *path, bp_dtype *dtype, int *ndim, int64_t shape[BP_MAX_DIST_NDIM]);
+
+/* Reads a matrix or an array that has the shape and type of the file, in either order of elements and of bytes; three
+ * dimensions in C order only (BP_E_FORMAT). All ranks make this call. After a failure it may be partly filled. Errors:
+ * as above, BP_E_ARGUMENT (not a distributed matrix), BP_E_SHAPE and BP_E_DTYPE (of another shape or type),
+ * BP_E_TIMEOUT, BP_E_SYSTEM. */
 BP_API bp_status bp_dist_read(const char *path, DLTensor *matrix);
 
-/* Writes a matrix, in Fortran order. All ranks make this call. They write `path` with the ending .NUMBER.partial, and
- * rank 0 renames it when all have succeeded: an old file is there until the new one is complete. A process that is
- * killed leaves the partial file. Errors: as above. */
+/* Writes a matrix in Fortran order, or an array in C order. All ranks make this call. They write `path` with the ending
+ * .NUMBER.partial, and rank 0 renames it when all have succeeded: an old file is there until the new one is complete. A
+ * process that is killed leaves the partial file. Errors: as above. */
 BP_API bp_status bp_dist_write(const char *path, const DLTensor *matrix);
 
 /* ---- For providers ----------------------------------------------------------------------------------------------- */
+
+/* What bp_comm_close() calls before it ends the communicator's handles, on all ranks together, with the lock of MPI.
+ * A provider's struct begins with it. */
+typedef struct bp_dist_closing {
+    struct bp_dist_closing *next;
+    /* `usable` is 0 if nothing can be sent any more: a rank was lost, or MPI was finalized. */
+    void (*close)(struct bp_dist_closing *self, int usable);
+} bp_dist_closing;
 
 /* What bp_host.device_open() gives for the place of a distributed operand. The runtime is "mpi". */
 typedef struct bp_dist_place {
@@ -209,6 +236,8 @@ typedef struct bp_dist_place {
     bp_status (*sum)(const struct bp_dist_place *place, double *values, int count);
     bp_status (*largest)(const struct bp_dist_place *place, double *values, int count);
     double flops_per_sec; /* of a rank, in f64; 0: unknown */
+    /* For runs: what is to be closed with the communicator. */
+    void (*at_close)(const struct bp_dist_place *place, bp_dist_closing *closing);
 } bp_dist_place;
 
 #ifdef __cplusplus

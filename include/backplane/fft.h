@@ -17,6 +17,10 @@
  * ihfft as inverse, as in PyTorch. irfft and hfft ignore the imaginary part of elements that are their own mirror image
  * (the first; the middle one if n is even).
  *
+ * Distributed operands (distributed.h): all dimensions are transformed, two or three, at their full length. Each rank
+ * has whole columns (bp_dist_slabs), and the dimension that is divided is not the halved one. There is no hfft and
+ * ihfft.
+ *
  * All functions are thread-safe. Plans are kept in the transform plan cache (bp_fft_plan_cache_stats, and on CUDA
  * devices bp_device_fft_plan_cache_stats).
  *

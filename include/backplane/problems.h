@@ -52,7 +52,9 @@ typedef enum bp_fft_kind { BP_FFT_C2C, BP_FFT_R2C, BP_FFT_C2R } bp_fft_kind;
  * with the same strides. Sizes are at least 1. C2C dimensions may be in any order, and dimensions of size 1 are
  * omitted, so that ndim may be 0 (a scaled copy). Providers get only forward R2C and inverse C2R, with input as long as
  * the transform. On the host, dispatch handles `full_spectrum`, `conjugate`, `input_size` and an empty batch itself,
- * around a plan of the plain transform. On a device, providers handle them, and R2C and C2R in both directions. */
+ * around a plan of the plain transform. On a device, providers handle them, and R2C and C2R in both directions.
+ * Distributed operands (distributed.h) are as on a device, and no dimension is omitted: the first one is divided among
+ * the ranks. */
 typedef struct bp_fft_problem {
     uint8_t kind; /* a bp_fft_kind */
     uint8_t inverse;
@@ -130,8 +132,8 @@ typedef struct bp_linalg_problem {
     uint8_t unit_diagonal;      /* SOLVE_TRIANGULAR: the diagonal is assumed to be ones and is not read */
     uint8_t hermitian;          /* PINV, MATRIX_RANK; LDL_FACTOR and LDL_SOLVE: L^H, not L^T, is on the right */
     uint8_t fail_on_item_error; /* a failing item fails the call */
-    uint8_t empty;     /* nothing to compute, because a size or the batch is 0.
-                        * LSTSQ with k = 0 is not empty if rank or singular values are requested */
+    uint8_t empty;              /* nothing to compute, because a size or the batch is 0.
+                                 * LSTSQ with k = 0 is not empty if rank or singular values are requested */
     double rtol, atol; /* PINV, MATRIX_RANK: singular values up to max(atol, rtol * largest) are treated as zero; LSTSQ:
                         * rtol is rcond. Never negative: defaults are already applied */
     double order;      /* BP_NORM_P */
@@ -449,10 +451,9 @@ typedef enum bp_binary_kind {
  * UNARY {input, output}; BINARY {a, b, output}; WHERE {condition, a, b, output}; TAKE and GATHER {input, indices,
  * output}. For each index i of the dimensions, with the strides of each operand:
  *
- *     UNARY          output[i] = function(input[i]), which may take the numbers of the problem (bp_unary_number_count())
- *     BINARY         output[i] = function(a[i], b[i])
- *     WHERE          output[i] = condition[i] ? a[i] : b[i]
- *     TAKE, GATHER   output[i] = input[i + axis indices[i]]
+ *     UNARY          output[i] = function(input[i]), which may take the numbers of the problem
+ * (bp_unary_number_count()) BINARY         output[i] = function(a[i], b[i]) WHERE          output[i] = condition[i] ?
+ * a[i] : b[i] TAKE, GATHER   output[i] = input[i + axis indices[i]]
  *
  * The type of the output is bp_unary_dtype() or bp_binary_dtype() of the inputs' type, or any for BP_UNARY_COPY. The
  * condition of WHERE is bool: a byte that is not 0 is true. a, b and the output have one type.
@@ -460,16 +461,18 @@ typedef enum bp_binary_kind {
  * The dimensions are the dimensions of the output, in its order, except of size 1; neighbours are merged if all strides
  * allow. Strides are in elements; strides of inputs may be 0, the stride of the input in TAKE and GATHER is 0 in
  * dimensions of the indices that the input does not have. The output does not overlap itself. UNARY, BINARY and
- * WHERE: it may be the same memory as inputs of its type with the same strides. Otherwise it overlaps no input. Sizes may be 0.
+ * WHERE: it may be the same memory as inputs of its type with the same strides. Otherwise it overlaps no input. Sizes
+ * may be 0.
  *
  * An index of TAKE and GATHER below 0, or not below axis_size, fails the call with BP_E_ARGUMENT before anything is
  * written. The message counts the index in the dimensions from first_index on; there are index_ndim. */
 typedef struct bp_elementwise_problem {
     uint32_t kind; /* UNARY: a bp_unary_kind; BINARY: a bp_binary_kind; otherwise 0 */
     int32_t ndim;
-    uint32_t type[BP_ELEMENTWISE_OPERANDS]; /* a bp_dtype for each operand; bp_problem.dtype is the type of the first, of WHERE the type of a */
+    uint32_t type[BP_ELEMENTWISE_OPERANDS]; /* a bp_dtype for each operand; bp_problem.dtype is the type of the first,
+                                               of WHERE the type of a */
     int32_t first_index, index_ndim;        /* TAKE, GATHER: the dimensions of the indices */
-    int64_t axis, axis_size; /* TAKE, GATHER: stride of the input along its axis, and elements there */
+    int64_t axis, axis_size;                /* TAKE, GATHER: stride of the input along its axis, and elements there */
     int64_t size[BP_MAX_ELEMENTWISE_NDIM];
     int64_t stride[BP_ELEMENTWISE_OPERANDS][BP_MAX_ELEMENTWISE_NDIM];
     double number[2]; /* UNARY: numbers of the function, rounded to f32 for f16, bf16 and f32; never NaN. Otherwise 0 */

@@ -1,8 +1,8 @@
-"""Matrices that are spread over the ranks of an MPI program, with linear algebra on ScaLAPACK.
+"""Matrices and arrays that are spread over the ranks of an MPI program, with linear algebra on ScaLAPACK and transforms on FFTW-MPI.
 
 Every rank runs the same program, started by the launcher of its MPI: ``mpirun -np 4 python program.py``. It opens a
 ``Communicator``, describes how matrices are divided, and fills its own part of each. All ranks make the same calls in the same
-order; if one differs or fails, all raise the same exception, which names the rank. Needs NumPy, MPI and ScaLAPACK.
+order; if one differs or fails, all raise the same exception, which names the rank. Needs NumPy, MPI and ScaLAPACK, or FFTW-MPI.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from . import _core
 from ._errors import bad_type, bad_value
 
 __all__ = [
+    "Array",
     "Communicator",
     "Distribution",
     "Matrix",
@@ -26,13 +27,19 @@ __all__ = [
     "eigh",
     "eigvalsh",
     "explain",
+    "fft2",
+    "fftn",
+    "ifft2",
+    "ifftn",
     "inv",
+    "irfftn",
     "lstsq",
     "lu_factor",
     "lu_solve",
     "matmul",
     "norm",
     "qr",
+    "rfftn",
     "solve",
     "svd",
     "svdvals",
@@ -40,6 +47,8 @@ __all__ = [
 
 _TYPES = {"float32": 3, "float64": 4, "complex64": 5, "complex128": 6, "int32": 9}
 _TURNS = {"N": 0, "T": 1, "C": 2}
+_NORMS = {None: 0, "backward": 0, "ortho": 1, "forward": 2}
+_FFT, _IFFT, _RFFT, _IRFFT = range(4)
 _QR_REDUCED, _QR_R, _SVD_REDUCED, _GELS, _NORM_FRO, _NORM_P = 1, 3, 4, 7, 10, 12
 
 
@@ -103,6 +112,11 @@ class Communicator:
         rows, columns = grid or (0, 0)
         whole = _core.dist_complete(self.capsule, rows, columns, blocks[0], blocks[1], source[0], source[1], 0, 0, -1)
         return Distribution(self, whole[0], whole[1], (source[0], source[1]))
+
+    def slabs(self, count: int) -> Distribution:
+        """The distribution that transforms need: each rank has whole columns, one after another. ``count`` is the number of columns of a
+        matrix, or the length of the first dimension of an array."""
+        return self.distribution((1, self.size), (64, max(1, -(-count // self.size))))
 
 
 class Distribution(NamedTuple):
@@ -203,6 +217,50 @@ class Matrix:
         comm = self.distribution.comm
         block = (max(1, self.shape[0]), max(1, self.shape[1]))
         whole = self.redistribute(comm.distribution((1, 1), block))
+        return whole.local if comm.rank == 0 else None
+
+
+class Array:
+    """A distributed array of two or three dimensions: ``local`` is the part of this rank, an array of NumPy in C order. The first
+    dimension is divided. ``distribution`` is the one of ``Communicator.slabs(shape[0])``, which is the default."""
+
+    def __init__(self, comm: Communicator, shape: Tuple[int, ...], local: Any = None, dtype: Any = "complex128",
+                 distribution: Optional[Distribution] = None) -> None:
+        self.shape = tuple(int(n) for n in shape)
+        if not 2 <= len(self.shape) <= 3 or min(self.shape) < 0:
+            raise bad_value(f"shape is {self.shape}; it must have two or three sizes", "E_SHAPE")
+        self.distribution = distribution or comm.slabs(self.shape[0])
+        own = (self.distribution.local_shape((1, self.shape[0]))[1], *self.shape[1:])
+        self.local = np.zeros(own, dtype) if local is None else np.ascontiguousarray(local)
+        if self.local.dtype.name not in _TYPES:
+            raise bad_type("local must be an array of NumPy of float32, float64, complex64 or complex128")
+        if self.local.shape != own:
+            raise bad_value(f"local has shape {self.local.shape}; this rank has {own} of {self.shape}", "E_SHAPE")
+
+    @property
+    def dtype(self) -> Any:
+        """Element type, of NumPy."""
+        return self.local.dtype
+
+    @property
+    def indices(self) -> Any:
+        """Numbers, in the first dimension of the whole array, of what this rank has."""
+        return self.distribution.indices((1, self.shape[0]))[1]
+
+    def __repr__(self) -> str:
+        return f"Array({self.shape}, {self.dtype}, block {self.distribution.block[1]})"
+
+    def _operand(self) -> Tuple[Any, ...]:
+        return self.distribution._arguments((1, self.shape[0]), len(self.shape)), self.local.ctypes.data, 0, _TYPES[self.dtype.name], self.shape
+
+    def _like(self, shape: Tuple[int, ...], dtype: Any) -> Array:
+        return Array(self.distribution.comm, shape, None, dtype, self.distribution)
+
+    def gather(self) -> Optional[Any]:
+        """The whole array on rank 0, and None on the others."""
+        comm = self.distribution.comm
+        whole = Array(comm, self.shape, None, self.dtype, comm.distribution((1, 1), (64, max(1, self.shape[0]))))
+        _core.dist_redistribute((self._operand(), whole._operand()))
         return whole.local if comm.rank == 0 else None
 
 
@@ -345,6 +403,60 @@ def _plan_norm(a: Matrix, order: Union[str, float] = "fro") -> _Call:
     return _linalg("norm", (a,), (value,), value, mode=_NORM_P, order=float(order))
 
 
+def _complex_of(dtype: Any) -> Any:
+    return np.result_type(dtype, np.complex64)
+
+
+def _real_of(dtype: Any) -> Any:
+    return np.empty(0, dtype).real.dtype
+
+
+def _fft(transform: int, a: Union[Matrix, Array], made: Union[Matrix, Array], norm: Optional[str], length: int = 0) -> _Call:
+    if norm not in _NORMS:
+        raise bad_value(f"norm is {norm!r}; it must be backward, ortho or forward")
+
+    def run(explains: bool) -> Optional[str]:
+        return _core.dist_fft(explains, transform, _NORMS[norm], length, (a._operand(), made._operand()))
+
+    return _Call(run, made)
+
+
+def _plan_fft2(a: Matrix, norm: Optional[str] = None) -> _Call:
+    _matrices(a)
+    return _fft(_FFT, a, a.distribution.empty(a.shape, _complex_of(a.dtype)), norm)
+
+
+def _plan_ifft2(a: Matrix, norm: Optional[str] = None) -> _Call:
+    _matrices(a)
+    return _fft(_IFFT, a, a.distribution.empty(a.shape, _complex_of(a.dtype)), norm)
+
+
+def _arrays(given: Any) -> None:
+    if not isinstance(given, Array):
+        raise bad_type(f"{type(given).__name__} is not a distributed array (backplane.distributed.Array)")
+
+
+def _plan_fftn(a: Array, norm: Optional[str] = None) -> _Call:
+    _arrays(a)
+    return _fft(_FFT, a, a._like(a.shape, _complex_of(a.dtype)), norm)
+
+
+def _plan_ifftn(a: Array, norm: Optional[str] = None) -> _Call:
+    _arrays(a)
+    return _fft(_IFFT, a, a._like(a.shape, _complex_of(a.dtype)), norm)
+
+
+def _plan_rfftn(a: Array, norm: Optional[str] = None) -> _Call:
+    _arrays(a)
+    return _fft(_RFFT, a, a._like((*a.shape[:-1], a.shape[-1] // 2 + 1), _complex_of(a.dtype)), norm)
+
+
+def _plan_irfftn(a: Array, length: Optional[int] = None, norm: Optional[str] = None) -> _Call:
+    _arrays(a)
+    size = 2 * (a.shape[-1] - 1) if length is None else int(length)
+    return _fft(_IRFFT, a, a._like((*a.shape[:-1], max(0, size)), _real_of(a.dtype)), norm, size)
+
+
 def _done(call: _Call) -> Any:
     call.run(False)
     return call.result
@@ -431,8 +543,45 @@ def norm(a: Matrix, order: Union[str, float] = "fro") -> float:
     return float(_done(_plan_norm(a, order)))
 
 
+def fft2(a: Matrix, norm: Optional[str] = None) -> Matrix:
+    """The transform of a matrix in both dimensions, as of ``numpy.fft``. Its distribution is one of ``Communicator.slabs``."""
+    made: Matrix = _done(_plan_fft2(a, norm))
+    return made
+
+
+def ifft2(a: Matrix, norm: Optional[str] = None) -> Matrix:
+    """The inverse of fft2."""
+    made: Matrix = _done(_plan_ifft2(a, norm))
+    return made
+
+
+def fftn(a: Array, norm: Optional[str] = None) -> Array:
+    """The transform of an array in all dimensions, as of ``numpy.fft``."""
+    made: Array = _done(_plan_fftn(a, norm))
+    return made
+
+
+def ifftn(a: Array, norm: Optional[str] = None) -> Array:
+    """The inverse of fftn."""
+    made: Array = _done(_plan_ifftn(a, norm))
+    return made
+
+
+def rfftn(a: Array, norm: Optional[str] = None) -> Array:
+    """The transform of a real array in all dimensions: n/2+1 elements of the last one."""
+    made: Array = _done(_plan_rfftn(a, norm))
+    return made
+
+
+def irfftn(a: Array, length: Optional[int] = None, norm: Optional[str] = None) -> Array:
+    """The inverse of rfftn. The last dimension of the result has ``length`` elements, by default an even number."""
+    made: Array = _done(_plan_irfftn(a, length, norm))
+    return made
+
+
 _PLANS = {function: globals()["_plan_" + function.__name__] for function in (
-    matmul, cholesky, cholesky_solve, solve, inv, lu_factor, lu_solve, qr, lstsq, eigh, eigvalsh, svd, svdvals, norm)}
+    matmul, cholesky, cholesky_solve, solve, inv, lu_factor, lu_solve, qr, lstsq, eigh, eigvalsh, svd, svdvals, norm, fft2, ifft2, fftn, ifftn,
+    rfftn, irfftn)}
 
 
 def explain(function: Callable[..., Any], *arguments: Any, **names: Any) -> str:

@@ -101,10 +101,25 @@ PyObject *core_dist_complete(PyObject *module, PyObject *arguments) {
 
 /* ---- Operands ---- */
 
-/* An operand: the arguments of read_dist(), address, leading dimension and element type; the rank is the number of
- * dimensions. */
+/* Makes the view of an array in C order. */
+static bool view_array(core_state *state, PyObject *sizes, bp_dist_view *view, void *local, int dtype,
+                       const bp_dist *dist) {
+    long long n[BP_MAX_DIST_NDIM] = {0};
+    int64_t shape[BP_MAX_DIST_NDIM];
+    if (!PyArg_ParseTuple(sizes, "LL|L", &n[0], &n[1], &n[2])) {
+        return false;
+    }
+    for (int i = 0; i < BP_MAX_DIST_NDIM; i++) {
+        shape[i] = n[i];
+    }
+    const bp_status status = bp_dist_view_array(view, local, (bp_dtype)dtype, (int)PyTuple_Size(sizes), shape, dist);
+    return status == BP_OK || core_fail(state, status, NULL);
+}
+
+/* An operand: the arguments of read_dist(), address, leading dimension and element type, and the shape of an array; the
+ * rank is the number of dimensions. */
 static bool read_operand(core_state *state, PyObject *given, bp_dist_view *view, DLTensor **tensor) {
-    PyObject *dist_arguments;
+    PyObject *dist_arguments, *sizes = NULL;
     unsigned long long address;
     long long leading;
     int dtype, ndim;
@@ -113,11 +128,16 @@ static bool read_operand(core_state *state, PyObject *given, bp_dist_view *view,
     if (given == Py_None) {
         return true;
     }
-    if (!PyArg_ParseTuple(given, "O!KLi", &PyTuple_Type, &dist_arguments, &address, &leading, &dtype) ||
+    if (!PyArg_ParseTuple(given, "O!KLi|O!", &PyTuple_Type, &dist_arguments, &address, &leading, &dtype, &PyTuple_Type,
+                          &sizes) ||
         !read_dist(dist_arguments, &dist, &ndim)) {
         return false;
     }
     void *local = (void *)(uintptr_t)address;
+    if (sizes) {
+        *tensor = &view->tensor;
+        return view_array(state, sizes, view, local, dtype, &dist);
+    }
     const int64_t size = dist.shape[0];
     const bp_status status = ndim == 2 ? bp_dist_view_init(view, local, leading, (bp_dtype)dtype, &dist)
                                        : bp_dist_view_replicated(view, local, (bp_dtype)dtype, ndim, size, &dist);
@@ -222,6 +242,28 @@ PyObject *core_dist_linalg(PyObject *module, PyObject *arguments) {
     memcpy(call.output, written, sizeof written);
     Py_BEGIN_ALLOW_THREADS status =
         explains ? bp_linalg_explain(&explanation, NULL, &call) : bp_linalg_run(NULL, &call);
+    Py_END_ALLOW_THREADS return told(state, status, explanation);
+}
+
+/* Transforms all dimensions. The last one has `length` elements; 0: as many as the input. */
+PyObject *core_dist_fft(PyObject *module, PyObject *arguments) {
+    core_state *state = core_state_of(module);
+    int explains, transform, norm;
+    long long length;
+    PyObject *given;
+    bp_dist_view views[2];
+    DLTensor *t[2];
+    bp_explanation *explanation = NULL;
+    bp_status status;
+    if (!PyArg_ParseTuple(arguments, "piiLO!", &explains, &transform, &norm, &length, &PyTuple_Type, &given) ||
+        !read_operands(state, given, views, t, 2)) {
+        return NULL;
+    }
+    int64_t s[BP_MAX_DIST_NDIM] = {BP_FFT_LENGTH, BP_FFT_LENGTH, BP_FFT_LENGTH};
+    s[t[0]->ndim - 1] = length > 0 ? length : BP_FFT_LENGTH;
+    const bp_fft_call call = {sizeof call, (bp_fft_transform)transform, (bp_fft_norm)norm, t[0]->ndim, NULL, s};
+    Py_BEGIN_ALLOW_THREADS status =
+        explains ? bp_fft_explain(&explanation, NULL, &call, t[0], t[1]) : bp_fft_run(NULL, &call, t[0], t[1]);
     Py_END_ALLOW_THREADS return told(state, status, explanation);
 }
 

@@ -11,6 +11,7 @@ PyObject *core_comm_describe(PyObject *module, PyObject *capsule);
 PyObject *core_dist_complete(PyObject *module, PyObject *arguments);
 PyObject *core_dist_gemm(PyObject *module, PyObject *arguments);
 PyObject *core_dist_linalg(PyObject *module, PyObject *arguments);
+PyObject *core_dist_fft(PyObject *module, PyObject *arguments);
 PyObject *core_dist_redistribute(PyObject *module, PyObject *operands);
 PyObject *core_dist_file(PyObject *module, PyObject *path);
 PyObject *core_dist_transfer(PyObject *module, PyObject *arguments);

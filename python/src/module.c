@@ -155,6 +155,7 @@ static PyMethodDef functions[] = {
     {"dist_complete", core_dist_complete, METH_VARARGS, "Returns grid, block, local shape and position of a rank."},
     {"dist_gemm", core_dist_gemm, METH_VARARGS, "Runs or explains a product of distributed matrices."},
     {"dist_linalg", core_dist_linalg, METH_VARARGS, "Runs or explains linear algebra of distributed matrices."},
+    {"dist_fft", core_dist_fft, METH_VARARGS, "Runs or explains a transform of a distributed matrix or array."},
     {"dist_redistribute", core_dist_redistribute, METH_O, "Copies a distributed matrix to another distribution."},
     {"dist_file", core_dist_file, METH_O, "Returns element type and shape of a file."},
     {"dist_transfer", core_dist_transfer, METH_VARARGS, "Writes a distributed matrix to a file, or reads it."},

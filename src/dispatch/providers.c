@@ -10,7 +10,7 @@ extern const bp_provider bp_provider_native;
 extern const bp_provider bp_provider_blas, bp_provider_lapack, bp_provider_mkl, bp_provider_xsmm, bp_provider_onednn;
 #endif
 #ifdef BP_BUILTIN_FFTW
-extern const bp_provider bp_provider_fftw;
+extern const bp_provider bp_provider_fftw, bp_provider_fftwmpi;
 #endif
 #ifdef BP_BUILTIN_OPENCL
 extern const bp_provider bp_provider_opencl, bp_provider_clblast;
@@ -34,6 +34,7 @@ const bp_provider *const bp__builtin_providers[] = {
 #endif
 #ifdef BP_BUILTIN_FFTW
     &bp_provider_fftw,
+    &bp_provider_fftwmpi,
 #endif
 #ifdef BP_BUILTIN_OPENCL
     &bp_provider_opencl,

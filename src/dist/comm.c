@@ -331,8 +331,19 @@ static void take_off_list(const bp_comm *comm) {
     *at = *at ? (*at)->next : NULL;
 }
 
+/* Closes what providers have made for the communicator, the last one first. */
+static void close_all(bp_comm *comm) {
+    const int usable = !comm->lost && !is_finalized(comm->mpi);
+    while (comm->closing) {
+        bp_dist_closing *closing = comm->closing;
+        comm->closing = closing->next;
+        closing->close(closing, usable);
+    }
+}
+
 /* Ends what a communicator has of MPI, and MPI itself with the last one if it was initialized here. */
 static void leave_mpi(bp_comm *comm) {
+    close_all(comm);
     take_off_list(comm);
     if (!first_comm && !comm->lost) {
         record_rank(comm, true);

@@ -34,9 +34,10 @@ typedef struct transfer {
     size_t start; /* of the elements in the file */
     int file;
     const char *path;
-    mode_t mode;    /* of the file that is written */
-    bool is_matrix; /* and no value or vector that each rank has */
-    char *buffer;   /* for reads */
+    mode_t mode;     /* of the file that is written */
+    bool is_divided; /* a matrix or an array, and no value or vector that each rank has */
+    bool is_array;
+    char *buffer; /* for reads */
 } transfer;
 
 static bp_status fail_system(const char *path, const char *what) {
@@ -102,13 +103,31 @@ bp_status bp_dist_file(const char *path, bp_dtype *dtype, int64_t shape[2]) {
     return status;
 }
 
+bp_status bp_dist_file_array(const char *path, bp_dtype *dtype, int *ndim, int64_t shape[BP_MAX_DIST_NDIM]) {
+    BP__UNCANCELLED;
+    transfer t = {.path = path};
+    if (!path || !dtype || !ndim || !shape) {
+        return bp__fail(BP_E_ARGUMENT, "bp_dist_file_array: path, dtype, ndim and shape must not be NULL");
+    }
+    bp_status status = open_for_reading(&t);
+    end_file(t.file);
+    if (status == BP_OK && (t.header.ndim < 2 || t.header.ndim > BP_MAX_DIST_NDIM)) {
+        status = bp__fail(BP_E_SHAPE, "%s: has %d dimensions; an array that is divided has two or %d", path,
+                          t.header.ndim, BP_MAX_DIST_NDIM);
+    }
+    *dtype = status == BP_OK ? t.header.dtype : BP_DTYPE_NONE;
+    *ndim = status == BP_OK ? t.header.ndim : 0;
+    memcpy(shape, t.header.shape, (size_t)*ndim * sizeof *shape);
+    return status;
+}
+
 /* ---- Chunks ---- */
 
 static bp_status check_given(const transfer *t, const char *name) {
     if (!t->path) {
         return bp__fail(BP_E_ARGUMENT, "%s: path must not be NULL", name);
     }
-    if (!t->is_matrix) {
+    if (!t->is_divided) {
         return bp__fail(BP_E_SHAPE, "%s: 'matrix' is no matrix", name);
     }
     return t->view->local || t->view->rows == 0 || t->view->columns == 0
@@ -117,8 +136,7 @@ static bp_status check_given(const transfer *t, const char *name) {
 }
 
 static void hash_call(const transfer *t, const char *name, bp__dist_hashes *hashes) {
-    const int64_t call[] = {t->header.dtype, t->header.fortran, t->header.swapped, t->view->shape[0],
-                            t->view->shape[1]};
+    const int64_t call[] = {t->header.dtype, t->header.fortran, t->header.swapped, t->dist.shape[0], t->dist.shape[1]};
     memset(hashes, 0, sizeof *hashes);
     hashes->part[BP__DIST_CALL] = (uint32_t)(bp__hash(call, sizeof call) ^ bp__hash(name, strlen(name)) * 3);
     hashes->part[BP__DIST_LAYOUT] = (uint32_t)bp__hash(t->dist.grid, 3 * sizeof t->dist.grid);
@@ -227,12 +245,30 @@ static bp_status read_line(const transfer *t, int64_t line, int64_t line_local) 
     return BP_OK;
 }
 
-static bp_status check_content(const transfer *t, bp_dtype dtype) {
+/* A file of an array in C order is one of its matrix in Fortran order, and the other way round for two dimensions. */
+static bp_status check_array(transfer *t) {
+    const bp_dist_view *view = t->view;
+    const int ndim = view->tensor.ndim;
+    if (t->header.ndim != ndim || memcmp(t->header.shape, view->shape, (size_t)ndim * sizeof *view->shape) != 0) {
+        return bp__fail(BP_E_SHAPE, "%s: has another shape than the array", t->path);
+    }
+    if (t->header.fortran && ndim > 2) {
+        return bp__fail(BP_E_FORMAT, "%s: is in Fortran order; an array of %d dimensions is read in C order", t->path,
+                        ndim);
+    }
+    t->header.fortran = !t->header.fortran;
+    return BP_OK;
+}
+
+static bp_status check_content(transfer *t, bp_dtype dtype) {
     int64_t shape[2] = {0};
-    BP__TRY(shape_of(&t->header, t->path, shape));
+    BP__TRY(t->is_array ? BP_OK : shape_of(&t->header, t->path, shape));
     if (t->header.dtype != dtype) {
         return bp__fail(BP_E_DTYPE, "%s: has elements of %s, and the matrix of %s", t->path,
                         bp_dtype_name(t->header.dtype), bp_dtype_name(dtype));
+    }
+    if (t->is_array) {
+        return check_array(t);
     }
     return shape[0] == t->dist.shape[0] && shape[1] == t->dist.shape[1]
                ? BP_OK
@@ -303,8 +339,8 @@ static bp_status name_files(const transfer *t, target *names) {
 }
 
 static void make_header(transfer *t, bp_dtype dtype, char text[BP__NPY_HEADER_SPACE]) {
-    t->header = (bp__npy_header){.dtype = dtype, .fortran = true, .ndim = 2};
-    memcpy(t->header.shape, t->dist.shape, sizeof t->dist.shape);
+    t->header = (bp__npy_header){.dtype = dtype, .fortran = !t->is_array, .ndim = t->view->tensor.ndim};
+    memcpy(t->header.shape, t->view->shape, sizeof t->view->shape);
     t->start = bp__npy_format_header(&t->header, text);
 }
 
@@ -404,10 +440,11 @@ static bp_status begin(transfer *t, const char *path, const DLTensor *matrix) {
         return bp_last_status();
     }
     *t = (transfer){.comm = place->opaque, .view = view, .dist = *place->dist, .file = -1, .path = path};
-    memcpy(t->dist.shape, view->shape, sizeof view->shape);
+    bp__dist_view_matrix(view, t->dist.shape);
     memcpy(t->at, place->at, sizeof t->at);
     t->item = bp_dtype_size(bp_dtype_from_dlpack(matrix->dtype));
-    t->is_matrix = matrix->ndim == 2;
+    t->is_divided = matrix->ndim >= 2;
+    t->is_array = t->is_divided && view->strides[0] > 1;
     return BP_OK;
 }
 

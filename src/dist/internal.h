@@ -122,7 +122,8 @@ struct bp_comm {
     bool held;        /* what runs is a plan of the program */
     bool agreed;      /* the ranks have compared what runs */
     double latency_ns, bytes_per_sec, flops_per_sec;
-    bp__dist_hashes hashes; /* of what runs */
+    bp__dist_hashes hashes;   /* of what runs */
+    bp_dist_closing *closing; /* what providers close with it */
     char version[96];
     /* Memory of requests that may never end. */
     double sent[BP__AGREED], received[BP__AGREED];
@@ -154,6 +155,9 @@ bp_status bp__comm_measure(bp_comm *comm);
 
 /* Forgets the maps of a communicator that is closed. */
 void bp__maps_close(const bp_comm *comm);
+
+/* Sets shape[0] and shape[1] to the rows and columns of the matrix that the distribution of a view describes. */
+void bp__dist_view_matrix(const bp_dist_view *view, int64_t shape[2]);
 
 /* Returns the view of a tensor; NULL with an error if it is none, or of a closed communicator. *place may be NULL. */
 const bp_dist_view *bp__dist_view_of(const DLTensor *tensor, const char *name, const bp_dist_place **place);

@@ -69,6 +69,21 @@ bp_status bp_dist_complete(bp_dist *dist) {
     return BP_OK;
 }
 
+bp_status bp_dist_slabs(bp_dist *dist) {
+    BP__TRY(check_given(dist));
+    const int64_t ranks = dist->comm->size, columns = dist->shape[1] > 0 ? (dist->shape[1] - 1) / ranks + 1 : 1;
+    if (columns > INT32_MAX) {
+        return bp__fail(BP_E_OVERFLOW, "a rank would have %" PRId64 " columns, but blocks have at most 2^31 - 1",
+                        columns);
+    }
+    dist->grid[0] = 1;
+    dist->grid[1] = dist->comm->size;
+    dist->block[0] = 0;
+    dist->block[1] = (int32_t)columns;
+    dist->source[0] = dist->source[1] = 0;
+    return bp_dist_complete(dist);
+}
+
 bp_status bp_dist_position(const bp_dist *dist, int rank, int at[2]) {
     BP__TRY(check_given(dist));
     if (!at || rank < -1 || rank >= dist->comm->size || dist->grid[1] < 1) {

@@ -119,6 +119,12 @@ static bp_status largest_of(const bp_dist_place *place, double *values, int numb
     return bp__comm_reduce(place->opaque, values, number, true);
 }
 
+static void add_closing(const bp_dist_place *place, bp_dist_closing *closing) {
+    bp_comm *comm = place->opaque;
+    closing->next = comm->closing;
+    comm->closing = closing;
+}
+
 /* ---- Registration ---- */
 
 static void fill(map *m, const bp_dist *dist, int index) {
@@ -138,7 +144,8 @@ static void fill(map *m, const bp_dist *dist, int index) {
                                .agree = agree_on,
                                .sum = sum_of,
                                .largest = largest_of,
-                               .flops_per_sec = dist->comm->flops_per_sec};
+                               .flops_per_sec = dist->comm->flops_per_sec,
+                               .at_close = add_closing};
     bp_dist_position(dist, -1, m->place.at);
     snprintf(m->id, sizeof m->id, "mpi:%d", index);
     snprintf(m->name, sizeof m->name, "%d rank%s, grid %dx%d, blocks of %dx%d", dist->comm->size,
@@ -259,7 +266,7 @@ bp_status bp_dist_view_init(bp_dist_view *view, void *local, int64_t leading, bp
     view->rows = shape[0];
     view->columns = shape[1];
     view->leading = leading ? leading : least;
-    memcpy(view->shape, whole.shape, sizeof view->shape);
+    memcpy(view->shape, whole.shape, sizeof whole.shape);
     view->strides[0] = 1;
     view->strides[1] = whole.shape[0] > 2 ? whole.shape[0] : 2;
     return make_view(view, local, dtype, 2, &whole);
@@ -282,6 +289,62 @@ bp_status bp_dist_view_replicated(bp_dist_view *view, void *local, bp_dtype dtyp
     view->shape[0] = view->rows;
     view->strides[0] = 1;
     return make_view(view, local, dtype, ndim, &whole);
+}
+
+/* Returns the number of elements of array[i]. */
+static bp_status size_of_parts(int ndim, const int64_t *shape, int64_t *size) {
+    *size = 1;
+    for (int i = 0; i < ndim; i++) {
+        if (shape[i] < 0) {
+            return bp__fail(BP_E_SHAPE, "shape[%d] is %" PRId64 "; it must be 0 or more", i, shape[i]);
+        }
+        if (i > 0 && __builtin_mul_overflow(*size, shape[i], size)) {
+            return bp__fail(BP_E_OVERFLOW, "the array has more elements than memory can hold");
+        }
+    }
+    return BP_OK;
+}
+
+/* The stride of the divided dimension is larger than all others, also where dimensions have one element, so that it can
+ * be told from them. No memory is reached by it. */
+static void set_array_strides(bp_dist_view *view, int ndim) {
+    int64_t step = 1;
+    for (int i = ndim - 1; i > 0; i--) {
+        view->strides[i] = view->shape[i] > 1 ? step : 1;
+        step *= view->shape[i] > 1 ? view->shape[i] : 1;
+    }
+    view->strides[0] = step > 2 ? step : 2;
+}
+
+bp_status bp_dist_view_array(bp_dist_view *view, void *local, bp_dtype dtype, int ndim, const int64_t *shape,
+                             const bp_dist *dist) {
+    bp_dist whole;
+    int64_t own[2];
+    BP__TRY(check_view(view, dist, &whole));
+    if (ndim < 2 || ndim > BP_MAX_DIST_NDIM || !shape) {
+        return bp__fail(BP_E_ARGUMENT, "bp_dist_view_array: ndim is %d; it must be 2 or %d, and shape not be NULL",
+                        ndim, BP_MAX_DIST_NDIM);
+    }
+    BP__TRY(size_of_parts(ndim, shape, &whole.shape[0]));
+    whole.shape[1] = shape[0];
+    BP__TRY(bp_dist_local_shape(&whole, -1, own));
+    memset(view, 0, sizeof *view);
+    view->rows = own[0];
+    view->columns = own[1];
+    view->leading = own[0] > 1 ? own[0] : 1;
+    memcpy(view->shape, shape, (size_t)ndim * sizeof *shape);
+    set_array_strides(view, ndim);
+    return make_view(view, local, dtype, ndim, &whole);
+}
+
+/* The first dimension of a matrix has stride 1, the first one of an array a larger stride. */
+void bp__dist_view_matrix(const bp_dist_view *view, int64_t shape[2]) {
+    const bool is_array = view->tensor.ndim > 1 && view->strides[0] > 1;
+    shape[0] = is_array ? 1 : view->shape[0];
+    shape[1] = is_array ? view->shape[0] : view->shape[1];
+    for (int i = 1; i < view->tensor.ndim && is_array; i++) {
+        shape[0] *= view->shape[i];
+    }
 }
 
 const bp_dist_view *bp__dist_view_of(const DLTensor *tensor, const char *name, const bp_dist_place **place) {

@@ -9,6 +9,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 #define CHUNK_BYTES (INT64_C(16) << 20) /* of each of the two buffers */
@@ -110,25 +111,44 @@ static bool overlap(const bp_dist_view *a, const bp_dist_view *b, size_t item) {
     return a->rows > 0 && b->rows > 0 && at_a < at_b + bytes_b && at_b < at_a + bytes_a;
 }
 
+static bool is_array(const bp_dist_view *view) {
+    return view->strides[0] > 1;
+}
+
+static const char *shape_text(const bp_dist_view *view, char *buffer, size_t size) {
+    size_t used = 0;
+    for (int i = 0; i < view->tensor.ndim && used < size; i++) {
+        used += (size_t)snprintf(buffer + used, size - used, "%s%" PRId64, i > 0 ? "x" : "", view->shape[i]);
+    }
+    return buffer;
+}
+
 static bp_status check_pair(const DLTensor *from, const DLTensor *to) {
     const bp_dtype dtype = bp_dtype_from_dlpack(from->dtype);
     const bp_dist_view *a = from->data, *b = to->data;
-    if (from->ndim != 2 || to->ndim != 2) {
-        return bp__fail(BP_E_SHAPE, "bp_redistribute: '%s' is no matrix", from->ndim != 2 ? "from" : "to");
+    int64_t matrix[2];
+    if (from->ndim < 2 || to->ndim < 2) {
+        return bp__fail(BP_E_SHAPE, "bp_redistribute: '%s' is no matrix", from->ndim < 2 ? "from" : "to");
+    }
+    if (from->ndim != to->ndim || is_array(a) != is_array(b)) {
+        return bp__fail(BP_E_SHAPE,
+                        "bp_redistribute: from and to must both be matrices, or arrays of as many dimensions");
     }
     if (dtype != bp_dtype_from_dlpack(to->dtype)) {
         return bp__fail(BP_E_DTYPE, "bp_redistribute: from is %s, but to is %s", bp_dtype_name(dtype),
                         bp_dtype_name(bp_dtype_from_dlpack(to->dtype)));
     }
-    if (from->shape[0] != to->shape[0] || from->shape[1] != to->shape[1]) {
-        return bp__fail(BP_E_SHAPE, "bp_redistribute: from is %" PRId64 "x%" PRId64 ", but to is %" PRId64 "x%" PRId64,
-                        from->shape[0], from->shape[1], to->shape[0], to->shape[1]);
+    if (memcmp(a->shape, b->shape, sizeof a->shape) != 0) {
+        char one[64], other[64];
+        return bp__fail(BP_E_SHAPE, "bp_redistribute: from is %s, but to is %s", shape_text(a, one, sizeof one),
+                        shape_text(b, other, sizeof other));
     }
-    if (from->shape[0] > INT_MAX / (int64_t)bp_dtype_size(dtype)) {
+    bp__dist_view_matrix(a, matrix);
+    if (matrix[0] > INT_MAX / (int64_t)bp_dtype_size(dtype)) {
         return bp__fail(BP_E_OVERFLOW,
                         "bp_redistribute: a column of %" PRId64 " elements has more bytes than a message "
                         "of MPI can have (32 bits)",
-                        from->shape[0]);
+                        matrix[0]);
     }
     BP__TRY(check_local(a, "from"));
     BP__TRY(check_local(b, "to"));
@@ -142,8 +162,8 @@ static void set_side(side *s, const bp_dist_view *view, const bp_dist_place *own
     s->view = view;
     s->own = *own->dist;
     s->other = *other->dist;
-    memcpy(s->own.shape, view->shape, sizeof view->shape);
-    memcpy(s->other.shape, view->shape, sizeof view->shape);
+    bp__dist_view_matrix(view, s->own.shape);
+    memcpy(s->other.shape, s->own.shape, sizeof s->own.shape);
     memcpy(s->at, own->at, sizeof s->at);
 }
 
@@ -172,14 +192,14 @@ static bp_status allocate(redistribution *r) {
 static bp_status prepare(redistribution *r, const DLTensor *from, const DLTensor *to) {
     BP__TRY(check_pair(from, to));
     r->item = bp_dtype_size(bp_dtype_from_dlpack(from->dtype));
-    const int64_t column = from->shape[0] * (int64_t)r->item;
+    const int64_t column = r->from.own.shape[0] * (int64_t)r->item;
     r->width = column > 0 && CHUNK_BYTES / column > 0 ? CHUNK_BYTES / column : 1;
     return allocate(r);
 }
 
 static void hash_call(bp__dist_hashes *hashes, const DLTensor *from, const redistribution *r) {
-    const int64_t call[] = {INT64_C(0x7265646973), from->dtype.code, from->dtype.bits, r->from.view->shape[0],
-                            r->from.view->shape[1]};
+    const int64_t call[] = {INT64_C(0x7265646973), from->dtype.code, from->dtype.bits, r->from.own.shape[0],
+                            r->from.own.shape[1]};
     const int32_t *own = r->from.own.grid, *other = r->to.own.grid;
     memset(hashes, 0, sizeof *hashes);
     hashes->part[BP__DIST_CALL] = (uint32_t)bp__hash(call, sizeof call);
@@ -192,8 +212,9 @@ static bp_status run_redistribution(redistribution *r, const DLTensor *from, con
     bp_status status = prepare(r, from, to);
     hash_call(&hashes, from, r);
     BP__TRY(bp__comm_agree(r->comm, &hashes, status, NULL));
-    for (int64_t j = 0; j < from->shape[1] && status == BP_OK; j += r->width) {
-        const int64_t end = r->width < from->shape[1] - j ? j + r->width : from->shape[1];
+    const int64_t columns = r->from.own.shape[1];
+    for (int64_t j = 0; j < columns && status == BP_OK; j += r->width) {
+        const int64_t end = r->width < columns - j ? j + r->width : columns;
         status = copy_chunk(r, j, end);
     }
     return status;

@@ -41,25 +41,21 @@ void bp__devices_noted_end(const bp__devices_noted *noted) {
     current = noted->outer;
 }
 
-static bool is_distributed(DLDevice device) {
-    return bp__place_of(device) >> 16 == kDLExtDev;
-}
-
 /* Fails because a tensor is not where the first one is. */
 static bp_status fail_apart(const DLTensor *tensor, const char *name, int64_t bytes) {
     char one[48], other[48];
-    if (is_distributed(current->device) && is_distributed(tensor->device)) {
+    if (bp__is_distributed(current->device) && bp__is_distributed(tensor->device)) {
         return bp__fail(BP_E_DEVICE,
                         "tensor '%s' has another communicator, grid, block or source than tensor '%s'; "
                         "bp_redistribute() copies it, which moves up to %" PRId64 " bytes between the ranks",
                         name, current->name, bytes);
     }
-    if (is_distributed(current->device) || is_distributed(tensor->device)) {
+    if (bp__is_distributed(current->device) || bp__is_distributed(tensor->device)) {
         return bp__fail(BP_E_DEVICE,
                         "tensor '%s' is distributed, but tensor '%s' is not; every rank passes a view of its part "
                         "(bp_dist_view_init), or of what all ranks have (bp_dist_view_replicated)",
-                        is_distributed(tensor->device) ? name : current->name,
-                        is_distributed(tensor->device) ? current->name : name);
+                        bp__is_distributed(tensor->device) ? name : current->name,
+                        bp__is_distributed(tensor->device) ? current->name : name);
     }
     return bp__fail(BP_E_DEVICE,
                     "tensor '%s' is on %s, but tensor '%s' is on %s; all operands must be on one device (bp_copy "

@@ -63,6 +63,11 @@ void bp__devices_noted_end(const bp__devices_noted *noted);
 /* Notes a tensor that spans `bytes`. Fails if it is on another device than those that were noted before. */
 bp_status bp__tensor_note_device(const DLTensor *tensor, const char *name, int64_t bytes);
 
+/* Returns whether a tensor on this device is spread over ranks (distributed.h). */
+static inline bool bp__is_distributed(DLDevice device) {
+    return device.device_type == kDLExtDev;
+}
+
 /* Fails unless the tensor, which bp__tensor_check() has accepted, is in host memory. */
 bp_status bp__tensor_check_host(const DLTensor *tensor, const char *name);
 

@@ -19,6 +19,8 @@ SHARED_BY_PROVIDERS = {
     "providers/opencl": ["providers/clblast"],
     "providers/cuda": ["providers/cublas", "providers/cudnn", "providers/cufft", "providers/cusolver", "providers/nvrtc"],
     "providers/strided": ["providers/cuda", "providers/opencl"],
+    "providers/ranks": ["providers/fftwmpi", "providers/scalapack"],
+    "providers/fftw": ["providers/fftwmpi"],
 }
 # The benchmarks of convolutions, of passes and of recurrent layers call oneDNN directly, as their peer.
 PEERS = dict.fromkeys(("bench/conv", "bench/passes", "bench/rnn"), "providers/onednn/api.h")

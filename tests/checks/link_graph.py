@@ -51,7 +51,7 @@ def may_use(module, other):
     # Providers get everything else in the table of host functions. Names and sizes of types are in the library for native, and in the
     # public headers for others.
     return other == "base" or other in ("providers/batch", "providers/driver", "providers/transform", "providers/kernels",
-                                         "providers/opencl", "providers/cuda", "providers/strided")
+                                         "providers/opencl", "providers/cuda", "providers/strided", "providers/ranks", "providers/fftw")
 
 
 def symbols(found):

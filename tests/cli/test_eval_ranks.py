@@ -75,6 +75,31 @@ def test_factors_and_values(run, files, tmp_path, mpi):
     close(tmp_path, "n", np.linalg.norm(a))
 
 
+@pytest.mark.skipif(not ctypes.util.find_library("fftw3_mpi"), reason="FFTW-MPI is not installed")
+@pytest.mark.parametrize("mpi", MPIS[:1])
+def test_transforms(run, files, tmp_path, mpi):
+    random = np.random.default_rng(6)
+    cube = random.standard_normal((7, 6, 5))
+    np.save(tmp_path / "cube.npy", cube)
+    np.save(tmp_path / "f.npy", np.asfortranarray(cube[0]))
+    done = run(mpi, "fftn", "cube.npy", "-o", "x.npy")
+    assert done.code == 0 and " ".join(done.out.split()).count("by fftw-mpi") == 1, done
+    close(tmp_path, "x", np.fft.fftn(cube))
+    assert run(mpi, "rfftn", "cube.npy", "-o", "h.npy", ranks=3).code == 0
+    close(tmp_path, "h", np.fft.rfftn(cube))
+    assert run(mpi, "irfftn", "h.npy", "--s", "7,6,5", "-o", "r.npy").code == 0
+    close(tmp_path, "r", cube)
+    assert run(mpi, "fft2", "f.npy", "--norm", "ortho", "-o", "x.npy").code == 0
+    close(tmp_path, "x", np.fft.fft2(cube[0], norm="ortho"))
+    assert run(mpi, "ifft2", "z.npy", "-o", "x.npy").code == 0
+    close(tmp_path, "x", np.fft.ifft2(files["z"]))
+    np.save(tmp_path / "f.npy", np.asfortranarray(cube))
+    done = run(mpi, "fftn", "f.npy", "-o", "y.npy")
+    assert done.code and "Fortran order" in done.err and not (tmp_path / "y.npy").exists(), done
+    done = run(mpi, "fft", "cube.npy", "-o", "y.npy")
+    assert done.code and "all dimensions must be transformed" in done.err and not (tmp_path / "y.npy").exists(), done
+
+
 @pytest.mark.parametrize("mpi", MPIS)
 def test_explanation_and_settings(run, files, mpi):
     done = run(mpi, "cholesky", "p.npy", "-o", "l.npy", "-e", "--set", "dist.grid=2x1")

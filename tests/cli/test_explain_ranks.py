@@ -26,6 +26,23 @@ def test_a_number_that_is_refused(backplane):
     assert "1024 ranks, grid 32x32" in done.out, done
 
 
+def test_transforms(backplane):
+    done = backplane("explain", "fft2", "c128", "1000x1000", "--ranks", "4")
+    text = " ".join(done.out.split())
+    # 16 bytes of each element that changes its rank, three of four, twice
+    assert done.code == 0 and "chosen fftw-mpi" in text and "grid 1x4" in text and "sends 24.0 MB in 24 messages, busiest rank 6.0 MB in 6" in text, done
+    done = backplane("explain", "rfftn", "512x512x512", "-n", "16,1024", "--set", "dist.grid=2x2")
+    lines = [line for line in done.out.splitlines() if " rank" in line and line[0].isdigit()]
+    assert done.code == 0 and [line.split(":")[0] for line in lines] == ["16 ranks, grid 1x16", "1024 ranks, grid 1x1024"], done
+
+
+def test_transforms_that_are_refused(backplane):
+    done = backplane("explain", "fft", "c128", "100x100", "-n", "4,9")
+    assert done.code == 4 and done.out.count("all dimensions must be transformed") == 2, done
+    done = backplane("explain", "fft2", "c128", "1000000x100000", "-n", "2")
+    assert done.code == 4 and "more than 2^31 - 1" in " ".join(done.out.split()), done
+
+
 @pytest.mark.parametrize("words", [("lu_solve", "300x300", "300", "300"), ("eigh", "300x300"), ("svd", "300x200"), ("gemm", "300x200", "300x100", "--trans-a"),
                                    ("cholesky_solve", "c64", "300", "300x300"), ("lstsq", "f32", "300x200", "300", "--driver", "gels"), ("matrix_norm", "300x200")])
 def test_operations(backplane, words):
@@ -49,6 +66,7 @@ def test_operations(backplane, words):
     (("matmul", "3x3", "3x3", "-n", "4", "--device", "cpu"), "--device"),
     (("matmul", "3x3", "3x3", "-n", "4", "--set", "dist.block=0"), "dist.block"),
     (("matmul", "3x3x3", "3x3x3", "-n", "4"), "array 1 has 3 dimensions"),
+    (("fftn", "3x3x3x3", "-n", "4"), "array 1 has 4 dimensions; with --ranks it must have two or three"),
     (("einsum", "ij,kl->ijkl", "3x3", "3x3", "-n", "4"), "result 1 has 4 dimensions"),
     (("einsum", "ij,jk->ik", "3x3", "3x3", "-n", "4"), "takes no distributed operands"),
     (("einsum", "ij,jk,kl->il", "3x3", "3x3", "3x3", "-n", "4,9"), "takes no distributed operands"),

@@ -98,7 +98,7 @@ static void verbose_2_lists_candidates(void **state) {
     assert_null(strstr(chosen + strlen(line), ",native,chosen,"));
     assert_true(offers >= 2);
     assert_int_equal(lines(text),
-                     5 + offers); /* three calls, and the providers of OpenCL devices and ScaLAPACK, which refuse */
+                     6 + offers); /* three calls, and the providers of OpenCL devices and of ranks, which refuse */
 }
 
 static void switching(void) {

@@ -85,3 +85,24 @@ int MPI_Allreduce(const void *from, void *to, int count, handle type, handle op,
     add(count, type, number("MPI_Comm_size", comm) > 1);
     return NEXT(MPI_Allreduce)(from, to, count, type, op, comm);
 }
+
+/* One message to each other rank. */
+typedef int (*MPI_Alltoall_function)(const void *, int, handle, void *, int, handle, handle);
+int MPI_Alltoall(const void *from, int count, handle type, void *into, int into_count, handle into_type, handle comm);
+int MPI_Alltoall(const void *from, int count, handle type, void *into, int into_count, handle into_type, handle comm) {
+    add(count, type, number("MPI_Comm_size", comm) - 1);
+    return NEXT(MPI_Alltoall)(from, count, type, into, into_count, into_type, comm);
+}
+
+typedef int (*MPI_Alltoallv_function)(const void *, const int *, const int *, handle, void *, const int *, const int *,
+                                      handle, handle);
+int MPI_Alltoallv(const void *from, const int *counts, const int *at, handle type, void *into, const int *into_counts,
+                  const int *into_at, handle into_type, handle comm);
+int MPI_Alltoallv(const void *from, const int *counts, const int *at, handle type, void *into, const int *into_counts,
+                  const int *into_at, handle into_type, handle comm) {
+    const int own = number("MPI_Comm_rank", comm);
+    for (int i = 0; i < number("MPI_Comm_size", comm); i++) {
+        add(counts[i], type, i != own);
+    }
+    return NEXT(MPI_Alltoallv)(from, counts, at, type, into, into_counts, into_at, into_type, comm);
+}

@@ -1,8 +1,11 @@
 # Programs that a launcher of MPI starts on several ranks. They use the public interface only, and no header of MPI.
 find_package(Python3 COMPONENTS Interpreter)
 set(ranks_programs ${CMAKE_CURRENT_BINARY_DIR}/distributed)
-foreach(program values refusals spectra volume files)
+foreach(program values refusals spectra volume files fft fft_calls)
     add_executable(ranks_${program} ${CMAKE_CURRENT_LIST_DIR}/ranks_${program}.c ${CMAKE_CURRENT_LIST_DIR}/ranks_common.c)
+    if(program MATCHES fft)
+        target_sources(ranks_${program} PRIVATE ${CMAKE_CURRENT_LIST_DIR}/ranks_arrays.c)
+    endif()
     target_include_directories(ranks_${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_link_libraries(ranks_${program} PRIVATE backplane backplane_flags m dl pthread)
     set_target_properties(ranks_${program} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${ranks_programs})
@@ -30,8 +33,13 @@ foreach(case openmpi:1 openmpi:2 openmpi:4 mpich:1 mpich:2)
         add_ranks_test(${mpi}_${ranks}_${program} ${mpi} ${ranks} --says " 0 failed" ${ranks_programs}/ranks_${program})
     endforeach()
 endforeach()
+foreach(ranks 1 2 3 4)
+    add_ranks_test(openmpi_${ranks}_fft openmpi ${ranks} --says " 0 failed" --fftw ${ranks_programs}/ranks_fft)
+    add_ranks_test(openmpi_${ranks}_fft_calls openmpi ${ranks} --says " 0 failed" --fftw ${ranks_programs}/ranks_fft_calls)
+endforeach()
+add_ranks_test(mpich_2_fft_calls mpich 2 --says " 0 failed" ${ranks_programs}/ranks_fft_calls)
 foreach(ranks 2 4 9 16)
-    add_ranks_test(volume_${ranks} openmpi ${ranks} --says " 0 failed" --preload ${ranks_programs}/count.so --set BACKPLANE_REGISTRY_DEEPBIND=off
+    add_ranks_test(volume_${ranks} openmpi ${ranks} --says " 0 failed" --fftw --preload ${ranks_programs}/count.so --set BACKPLANE_REGISTRY_DEEPBIND=off
         ${ranks_programs}/ranks_volume)
 endforeach()
 

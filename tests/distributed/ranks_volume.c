@@ -23,8 +23,8 @@ static double read_after(const char *text, const char *word) {
     return unit ? value * pow(1000, (double)(unit - units + 1)) : value;
 }
 
-/* Sums over the ranks what was counted since the last call. */
-static void counted(double sums[2]) {
+/* Sums over the ranks what was counted since the last call: bytes and messages, and of the rank with most of each. */
+static void counted(double sums[4]) {
     long long bytes, messages;
     take(&bytes, &messages);
     bp_dist one = {.struct_size = sizeof one, .comm = ranks_comm, .grid = {1, ranks_size}, .block = {1, 1}};
@@ -33,9 +33,10 @@ static void counted(double sums[2]) {
     ((double *)row.memory)[0] = (double)bytes, ((double *)row.memory)[1] = (double)messages;
     bp_view all;
     double *values = ranks_gather(&row, &all);
-    sums[0] = sums[1] = 0;
-    for (int i = 0; i < ranks_size && values; i++) {
-        sums[0] += values[2 * i], sums[1] += values[2 * i + 1];
+    memset(sums, 0, 4 * sizeof *sums);
+    for (int i = 0; i < 2 * ranks_size && values; i++) {
+        sums[i % 2] += values[i];
+        sums[2 + i % 2] = fmax(sums[2 + i % 2], values[i]);
     }
     free(values);
     ranks_free(&row);
@@ -64,7 +65,7 @@ static bp_dist planned_of(const bp_dist *like) {
 }
 
 static void compare(const bp_explanation *explanation, const char *name, double limit, double message_limit) {
-    double sums[2];
+    double sums[4];
     counted(sums);
     if (ranks_rank == 0) {
         const char *text = bp_explanation_text(explanation);
@@ -105,7 +106,7 @@ static void check_product(const bp_dist *like, int64_t m, int64_t n, int64_t k, 
     ranks_make(&c, like, BP_F64, m, n, NULL);
     CHECK(bp_gemm(ta, tb, NULL, &a.view.tensor, &b.view.tensor, NULL, &c.view.tensor) == BP_OK,
           "gemm"); /* makes the grid */
-    double ignored[2];
+    double ignored[4];
     counted(ignored);
     CHECK(bp_gemm(ta, tb, NULL, &a.view.tensor, &b.view.tensor, NULL, &c.view.tensor) == BP_OK, "gemm");
     CHECK(bp_gemm_explain(&explanation, NULL, ta, tb, NULL, &a.view.tensor, &b.view.tensor, NULL, &c.view.tensor) ==
@@ -132,13 +133,102 @@ static void check_linalg(const bp_dist *like, bp_op op, const char *what, int64_
     snprintf(name, sizeof name, "%s %d nb %d grid %dx%d", what, (int)n, (int)like->block[0], (int)like->grid[0],
              (int)like->grid[1]);
     CHECK(bp_linalg_run(NULL, &call) == BP_OK, "%s", what);
-    double ignored[2];
+    double ignored[4];
     counted(ignored);
     CHECK(bp_linalg_run(NULL, &call) == BP_OK, "%s", what);
     CHECK(bp_linalg_explain(&explanation, NULL, &call) == BP_OK, "explain");
     compare(explanation, name, limit, limit > 0.1 ? 1e9 : 0.3);
     bp_explanation_release(explanation);
     ranks_free(&a), ranks_free(&b), ranks_free(&x);
+}
+
+/* ---- Transforms: all numbers are exact, but for the digits that are printed ---- */
+
+typedef struct transform {
+    bp_fft_transform what;
+    int ndim;
+    int64_t n[3];
+    int32_t block; /* 0: the smallest */
+} transform;
+
+static void make_view(bp_dist_view *view, const transform *t, bp_comm *comm, bp_dtype dtype, bool half, void **memory) {
+    bp_dist dist = {.struct_size = sizeof dist, .comm = comm, .shape = {1, t->n[0]}};
+    int64_t n[3], local[2];
+    memcpy(n, t->n, sizeof n);
+    n[t->ndim - 1] = half ? n[t->ndim - 1] / 2 + 1 : n[t->ndim - 1];
+    CHECK(bp_dist_slabs(&dist) == BP_OK, "slabs");
+    dist.block[1] = t->block ? t->block : dist.block[1];
+    CHECK(bp_dist_local_shape(&dist, -1, local) == BP_OK, "local shape");
+    *memory = calloc((size_t)(local[1] * n[1] * (t->ndim > 2 ? n[2] : 1)) + 1, bp_dtype_size(dtype));
+    CHECK(bp_dist_view_array(view, *memory, dtype, t->ndim, n, &dist) == BP_OK, "view");
+}
+
+static bp_explanation *explain_transform(const transform *t, const bp_dist_view *in, const bp_dist_view *out) {
+    bp_explanation *explanation = NULL;
+    const bp_fft_call call = {sizeof call, t->what, BP_FFT_BACKWARD, t->ndim, NULL, t->n};
+    CHECK(bp_fft_explain(&explanation, NULL, &call, &in->tensor, &out->tensor) == BP_OK, "explain");
+    return explanation;
+}
+
+/* Half of the last digit that is printed of a number. */
+static double half_digit(double number) {
+    const double unit = number < 999.5 ? 1 : pow(1000, floor(log(number * 1.0005) / log(1000)));
+    return unit == 1 ? 0 : number / unit < 99.95 ? 0.0501 * unit : 0.501 * unit;
+}
+
+static void compare_exactly(const bp_explanation *explanation, const char *name) {
+    double sums[4];
+    counted(sums);
+    const char *text = bp_explanation_text(explanation), *busiest = strstr(text, "busiest rank ");
+    const double said[4] = {read_after(text, "sends "), read_after(text, "B in "), read_after(text, "busiest rank "),
+                            busiest ? read_after(busiest, "B in ") : -1};
+    for (int i = 0; i < 4 && ranks_rank == 0; i++) {
+        CHECK(fabs(said[i] - sums[i]) <= half_digit(sums[i]), "%s: number %d is %g, said %g", name, i, sums[i],
+              said[i]);
+    }
+}
+
+static void check_transform(const transform *t, bool single) {
+    char name[128];
+    bp_dist_view in, out, planned_in, planned_out;
+    void *memory[2], *none[2];
+    const bp_dtype real = single ? BP_F32 : BP_F64, complex = single ? BP_C64 : BP_C128;
+    const bool from = t->what == BP_RFFT, to = t->what == BP_IRFFT;
+    snprintf(name, sizeof name, "transform %d of %dx%dx%d, block %d", (int)t->what, (int)t->n[0], (int)t->n[1],
+             t->ndim > 2 ? (int)t->n[2] : 1, (int)t->block);
+    make_view(&in, t, ranks_comm, from ? real : complex, to, &memory[0]);
+    make_view(&out, t, ranks_comm, to ? real : complex, from, &memory[1]);
+    const bp_fft_call call = {sizeof call, t->what, BP_FFT_BACKWARD, t->ndim, NULL, t->n};
+    CHECK(bp_fft_run(NULL, &call, &in.tensor, &out.tensor) == BP_OK, "%s", name); /* makes the plan */
+    double ignored[4];
+    counted(ignored);
+    CHECK(bp_fft_run(NULL, &call, &in.tensor, &out.tensor) == BP_OK, "%s", name);
+    bp_explanation *explanation = explain_transform(t, &in, &out);
+    compare_exactly(explanation, name);
+    bp_dist planned = planned_of(&(bp_dist){.struct_size = sizeof(bp_dist), .comm = ranks_comm});
+    make_view(&planned_in, t, planned.comm, from ? real : complex, to, &none[0]);
+    make_view(&planned_out, t, planned.comm, to ? real : complex, from, &none[1]);
+    bp_explanation *other = explain_transform(t, &planned_in, &planned_out);
+    compare_planned(explanation, other, name);
+    bp_explanation_release(explanation), bp_explanation_release(other);
+    CHECK(bp_comm_close(planned.comm) == BP_OK, "close");
+    free(memory[0]), free(memory[1]), free(none[0]), free(none[1]);
+}
+
+static void check_transforms(void) {
+    static const transform all[] = {
+        {BP_FFT, 2, {64, 48}, 0},      {BP_FFT, 2, {65, 47}, 0},       {BP_FFT, 2, {5, 3}, 0},
+        {BP_FFT, 2, {16, 16}, 0},      {BP_FFT, 2, {2, 100}, 0},       {BP_FFT, 2, {100, 2}, 0},
+        {BP_FFT, 2, {30, 30}, 30},     {BP_FFT, 2, {33, 30}, 20},      {BP_FFT, 2, {200, 300}, 0},
+        {BP_IFFT, 3, {16, 12, 10}, 0}, {BP_FFT, 3, {7, 4, 6}, 0},      {BP_FFT, 3, {32, 2, 3}, 0},
+        {BP_FFT, 3, {32, 32, 64}, 0},  {BP_RFFT, 2, {20, 31}, 0},      {BP_RFFT, 3, {17, 6, 8}, 0},
+        {BP_IRFFT, 2, {20, 31}, 0},    {BP_IRFFT, 3, {17, 6, 8}, 0},   {BP_IRFFT, 2, {32, 30}, 0},
+        {BP_RFFT, 2, {32, 30}, 0},     {BP_IRFFT, 3, {16, 16, 30}, 0},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        check_transform(&all[i], false);
+        check_transform(&all[i], true);
+    }
 }
 
 int main(void) {
@@ -170,5 +260,6 @@ int main(void) {
             check_linalg(&like, BP_OP_SOLVE, "solve", 1200, ranks_size > 4 ? 0.4 : 0.3);
         }
     }
+    check_transforms();
     return ranks_end();
 }

@@ -1,6 +1,6 @@
 """Starts a program on several ranks, with the launcher of one MPI, and checks how it ends. Exits with 77 if that MPI is not installed.
 
-Usage: run.py BUILD openmpi|mpich|none RANKS [--says TEXT] [--fails] [--preload FILE] [--with-library FILE] PROGRAM [ARGUMENT ...]
+Usage: run.py BUILD openmpi|mpich|none RANKS [--says TEXT] [--fails] [--preload FILE] [--set NAME=VALUE] [--fftw] PROGRAM [ARGUMENT ...]
 """
 
 import argparse
@@ -34,6 +34,11 @@ def launcher_of(mpi):
     return found
 
 
+def need_fftw():
+    if not ctypes.util.find_library("fftw3_mpi"):
+        skip("libfftw3_mpi is not installed (Debian: libfftw3-mpi3)")
+
+
 def command_of(options, preload):
     launcher = launcher_of(options.mpi)
     own = ["env", "LD_PRELOAD=" + ":".join(filter(None, preload)), options.program, *options.arguments]
@@ -51,12 +56,15 @@ def main():
     parser.add_argument("--fails", action="store_true")
     parser.add_argument("--preload", default="")
     parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--fftw", action="store_true", help="the program needs FFTW-MPI")
     parser.add_argument("program")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     sanitizers = os.environ.get("TESTED_SANITIZERS", "")
     if "thread" in sanitizers:
         skip("MPI is not instrumented for the thread sanitizer")
+    if options.fftw:
+        need_fftw()
     environment = {**os.environ, **VARIABLES, **dict(each.split("=", 1) for each in options.set)}
     if sanitizers:  # MPI never frees some of its memory
         environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":detect_leaks=0"

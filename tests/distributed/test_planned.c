@@ -116,6 +116,41 @@ static void bytes_of_products(void **state) {
     }
 }
 
+/* 16 bytes of each element that changes its rank, twice; a message from each rank that has elements to each other one.
+ */
+static void bytes_of_transforms(void **state) {
+    static const struct {
+        int ranks;
+        const char *sends;
+        int columns;
+    } cases[] = {
+        {1, "sends 0 B in 0 messages, busiest rank 0 B in 0; memory of a rank 32.0 MB + 0 B", 1000},
+        {4, "sends 24.0 MB in 24 messages, busiest rank 6.0 MB in 6; memory of a rank 8.0 MB + 1.0 MB", 1000},
+        {16, "sends 30.0 MB in 480 messages, busiest rank 1.9 MB in 30; memory of a rank 2.0 MB + 63.5 kB", 1000},
+        {1000, "sends 32.0 MB in 2.0 M messages, busiest rank 32.0 kB in 2.0 k; memory of a rank 32.0 kB + 16 B", 1000},
+        {5000, "sends 32.0 MB in 2.0 M messages, busiest rank 32.0 kB in 2.0 k; memory of a rank 32.0 kB + 16 B", 1000},
+        {4, "busiest rank 36.0 kB in 6; memory of a rank 64.0 kB + 28.0 kB", 5}};
+    const bp_fft_call call = {sizeof call, BP_FFT, BP_FFT_BACKWARD, BP_FFT_ALL, NULL, NULL};
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        bp_dist dist = {.struct_size = sizeof dist, .comm = comm_of(cases[i].ranks), .shape = {1000, cases[i].columns}};
+        bp_dist_view in, out;
+        bp_explanation *explanation = NULL;
+        bp_candidate_info info = {.struct_size = sizeof info};
+        assert_ok(bp_dist_slabs(&dist));
+        assert_ok(bp_dist_view_init(&in, NULL, 0, BP_C128, &dist));
+        assert_ok(bp_dist_view_init(&out, NULL, 0, BP_C128, &dist));
+        assert_ok(bp_fft_explain(&explanation, NULL, &call, &in.tensor, &out.tensor));
+        for (int j = 0; bp_explanation_at(explanation, j, &info) && !info.chosen; j++) {
+        }
+        if (!info.chosen || !strstr(info.text, cases[i].sends)) {
+            fail_msg("%d ranks: %s, not %s", cases[i].ranks, info.text, cases[i].sends);
+        }
+        bp_explanation_release(explanation);
+        assert_ok(bp_comm_close(dist.comm));
+    }
+}
+
 /* Panels that cross a grid with a million columns are counted at once. */
 static void transposes_on_long_grids(void **state) {
     const bp_scalar one = {1, 0}, zero = {0, 0};
@@ -194,9 +229,14 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(wrong_machines),           cmocka_unit_test(facts),       cmocka_unit_test(most_ranks),
-        cmocka_unit_test(bytes_of_products),        cmocka_unit_test(least_bytes), cmocka_unit_test(refusals),
+        cmocka_unit_test(wrong_machines),
+        cmocka_unit_test(facts),
+        cmocka_unit_test(most_ranks),
+        cmocka_unit_test(bytes_of_products),
+        cmocka_unit_test(least_bytes),
+        cmocka_unit_test(refusals),
         cmocka_unit_test(transposes_on_long_grids),
+        cmocka_unit_test(bytes_of_transforms),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

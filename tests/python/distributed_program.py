@@ -2,6 +2,7 @@
 
 With the argument mpi4py, the communicator is one of mpi4py. With "differs", the last rank makes another call."""
 
+import ctypes.util
 import sys
 
 import numpy as np
@@ -96,11 +97,49 @@ def check(of, dtype):
         assert np.isclose(dist.norm(a, order), np.linalg.norm(whole, order), rtol=1e-5)
 
 
+def array_of(comm, whole):
+    made = dist.Array(comm, whole.shape, dtype=whole.dtype)
+    made.local[...] = whole[made.indices]
+    return made
+
+
+def check_arrays(comm, shape, dtype):
+    """Transforms of arrays against numpy.fft."""
+    random = np.random.default_rng(7)
+    whole = (random.standard_normal(shape) + 1j * random.standard_normal(shape)).astype(dtype)
+    real = whole.real.copy()
+    for norm in (None, "ortho", "forward"):
+        close(dist.fftn(array_of(comm, whole), norm), np.fft.fftn(whole, norm=norm), dtype)
+        close(dist.ifftn(array_of(comm, whole), norm=norm), np.fft.ifftn(whole, norm=norm), dtype)
+        half = dist.rfftn(array_of(comm, real), norm)
+        assert half.dtype == np.dtype(dtype) and half.shape == (*shape[:-1], shape[-1] // 2 + 1)
+        close(half, np.fft.rfftn(real, norm=norm), dtype)
+        close(dist.irfftn(half, shape[-1], norm), real, dtype)
+    close(dist.fftn(array_of(comm, real)), np.fft.fftn(real), dtype)
+
+
+def check_transforms(comm):
+    for dtype in ("complex128", "complex64"):
+        check_arrays(comm, (7, 6), dtype)
+        check_arrays(comm, (6, 5, 4), dtype)
+        a, whole = make(comm.slabs(11), (9, 11), dtype, 4)
+        close(dist.fft2(a), np.fft.fft2(whole), dtype)
+        close(dist.ifft2(dist.fft2(a, "ortho"), "ortho"), whole, dtype)
+    a, whole = make(comm.slabs(11), (9, 11), "float64", 4)
+    close(dist.fft2(a), np.fft.fft2(whole), "float64")
+    text = dist.explain(dist.fft2, a)
+    assert "fftw-mpi" in text and ("messages" in text), text
+
+
 def check_errors(comm, of):
     a, whole = make(of, (20, 20), "float64", 3)
     other = comm.distribution(block=4)
     for call, words in ((lambda: dist.matmul(a, a, out=a), "overlaps"), (lambda: dist.matmul(a, a.redistribute(other)), "bp_redistribute"), (lambda: dist.cholesky(a), "not positive-definite"),
                         (lambda: dist.matmul(a, whole), "ndarray"), (lambda: dist.explain(len, a), "explain"),
+                        (lambda: dist.fftn(a), "Matrix"), (lambda: dist.fft2(whole), "ndarray"), (lambda: dist.fft2(a, "no"), "norm"),
+                        (lambda: dist.fft2(a.redistribute(other)), "bp_redistribute" if comm.mpi == "Open MPI" and comm.size > 1 else "none accepts"),
+                        (lambda: dist.Array(comm, (3,)), "two or three"), (lambda: dist.Array(comm, (3, 4), np.zeros((99, 4))), "shape"),
+                        (lambda: dist.Array(comm, (3, 4), dtype="int8"), "local"),
                         (lambda: comm.distribution(grid=(99, 99)), "grid"), (lambda: dist.Matrix(of, (20, 20), np.zeros((999, 1))), "shape")):
         try:
             call()
@@ -134,6 +173,8 @@ def main():
         check(of, dtype)
     check_files(of, sys.argv[-1])
     check_errors(comm, of)
+    if comm.mpi == "Open MPI" and ctypes.util.find_library("fftw3_mpi"):
+        check_transforms(comm)
     print(f"rank {comm.rank} of {comm.size}: all right")
     comm.close()
 

@@ -38,15 +38,24 @@ static int check_words(const cli_job *job, const targets *to) {
 }
 
 /* Whole numbers are pivots: every rank has all of them. */
+static bp_status describe_file(const cli_job *job, const char *path, bp_dtype *dtype, int *ndim, int64_t *shape) {
+    if (spread_takes_slabs(job)) {
+        return bp_dist_file_array(path, dtype, ndim, shape);
+    }
+    const bp_status status = bp_dist_file(path, dtype, shape);
+    *ndim = *dtype == BP_I32 ? 1 : 2;
+    return status;
+}
+
 static int describe_inputs(cli_job *job) {
     int code = CLI_OK;
     job->dry = true;
     for (int i = 0; i < job->input_count && code == CLI_OK; i++) {
         bp_dtype dtype;
-        int64_t shape[2];
-        const bp_status status = bp_dist_file(job->args->operands[job->first + i], &dtype, shape);
-        code = status == BP_OK ? operand_view(&job->inputs[i], dtype, dtype == BP_I32 ? 1 : 2, shape, false)
-                               : cli_fail_status(status);
+        int ndim;
+        int64_t shape[BP_MAX_DIST_NDIM];
+        const bp_status status = describe_file(job, job->args->operands[job->first + i], &dtype, &ndim, shape);
+        code = status == BP_OK ? operand_view(&job->inputs[i], dtype, ndim, shape, false) : cli_fail_status(status);
     }
     return code;
 }

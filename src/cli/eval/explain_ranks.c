@@ -93,18 +93,19 @@ static bp_status spread_all(spread *s, cli_job *job) {
     return status;
 }
 
-/* Prints a line of what ScaLAPACK would take, or why it refuses. Other libraries run on one machine. */
-static bool print_line(const bp_explanation *explanation, int ranks, const spread *s) {
+/* Prints a line of what ScaLAPACK or FFTW-MPI would take, or why it refuses. Other libraries run on one machine. */
+static bool print_line(const bp_explanation *explanation, int ranks, const spread *s, const DLTensor *first) {
     bp_candidate_info info = {.struct_size = sizeof info};
-    bp_dist dist = {.struct_size = sizeof dist, .comm = s->comm};
+    const char *const provider = s->slabs ? "fftw-mpi" : "scalapack";
+    bp_dist dist;
     char time[32];
     int i = 0;
     bool found = false;
     while (!found && bp_explanation_at(explanation, i++, &info)) {
-        found = info.chosen || strcmp(info.provider, "scalapack") == 0;
+        found = info.chosen || strcmp(info.provider, provider) == 0;
     }
     char *head = cli_format("%d rank%s", ranks, ranks == 1 ? "" : "s");
-    char *text = found && info.accepted && bp_dist_complete(&dist) == BP_OK
+    char *text = found && info.accepted && spread_distribution(s, first, &dist) == BP_OK
                      ? cli_format("%s, grid %dx%d: %s; %s", head, (int)dist.grid[0], (int)dist.grid[1],
                                   bp__duration(info.cost_ns, time, sizeof time), info.text)
                      : cli_format("%s: %s", head, found ? info.text : bp_explanation_decision(explanation));
@@ -123,7 +124,7 @@ static int print_explanation(const cli_job *job, const spread *s, int ranks, boo
         return cli_fail_status(status);
     }
     if (!alone) {
-        chosen = print_line(explanation, ranks, s);
+        chosen = print_line(explanation, ranks, s, &job->inputs[0].tensor);
     } else if (cli_has(job->args, "json")) {
         json_raw(NULL, bp_explanation_json(explanation));
     } else {

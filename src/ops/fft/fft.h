@@ -36,6 +36,7 @@ typedef struct bp__fft {
     bp_fft_kind kind; /* of the provider's transform */
     bool inverse;     /* the caller's direction: the exponent is positive */
     bool whole;       /* R2C with full output */
+    bool distributed; /* the operands are spread over ranks */
     bp_fft_norm norm;
     bp_dtype complex;   /* the complex type of input and output */
     bp_dtype out_dtype; /* the output's */

@@ -1,8 +1,9 @@
 /* lower.c - converts a resolved transform and its tensors to the FFT problem.
  *
  * Equal transforms become equal problems for any spelling of the call, because plans are cached by problem. Dimensions
- * without effect are dropped. The others are sorted by the output's strides if their order does not matter. Batch
- * dimensions with matching strides are merged. */
+ * without effect are dropped, except for distributed operands, because they tell which dimension is divided. The others
+ * are sorted by the output's strides if their order does not matter. Batch dimensions with matching strides are merged.
+ */
 #include "ops/fft/fft.h"
 
 #include "tensor/internal.h"
@@ -36,8 +37,10 @@ static axis axis_of(const bp__fft *fft, int i, const DLTensor *in, const int64_t
         one.needs = one.n / 2 + 1;
     }
     one.given = in->shape[dim] < one.needs ? in->shape[dim] : one.needs;
-    one.in = one.given > 1 ? one.in : 0;
-    one.out = one.n > 1 ? one.out : 0;
+    if (!fft->distributed) {
+        one.in = one.given > 1 ? one.in : 0;
+        one.out = one.n > 1 ? one.out : 0;
+    }
     return one;
 }
 
@@ -49,7 +52,7 @@ static int collect_axes(const bp__fft *fft, const DLTensor *in, const int64_t *i
     bool half = fft->kind != BP_FFT_C2C && !fft->whole;
     for (int i = 0; i < fft->ndim - half; i++) {
         axis one = axis_of(fft, i, in, in_strides, out_strides);
-        if (one.n > 1 || one.given == 0) {
+        if (one.n > 1 || one.given == 0 || fft->distributed) {
             insert_by_stride(axes, &count, one);
         }
     }

@@ -119,6 +119,7 @@ bp_status bp__fft_resolve(bp__fft *fft, const bp__fft_arguments *call) {
     fft->name = names[transform][call->axis_count != 1];
     fft->inverse = transform == BP_IFFT || transform == BP_IRFFT || transform == BP_IHFFT;
     fft->norm = call->norm;
+    fft->distributed = bp__is_distributed(in->device);
     BP__TRY(resolve_types(fft, transform, bp_dtype_from_dlpack(in->dtype)));
     BP__TRY(resolve_dims(fft, call, in->ndim));
     return resolve_sizes(fft, call);

@@ -53,6 +53,21 @@ void bp__fftw_import(const bp__fftw_instance *instance, const char *kept); /* NU
 char *bp__fftw_export(const bp__fftw_instance *instance, const char *kept);
 void bp__fftw_remember(bp__fftw_instance *instance, const char *wisdom); /* NULL is allowed */
 
+/* Estimates also use earlier measurements, so a plan that must be the same in every run is made between these two. The
+ * planner is locked. */
+char *bp__fftw_set_wisdom_aside(const bp__fftw_api *api);
+void bp__fftw_return_wisdom(const bp__fftw_api *api, char *wisdom);
+/* Notes that FFTW-MPI has added its solvers to the library of a precision. */
+void bp__fftw_note_mpi(bool single);
+
+/* ---- The library (load.c) ---- */
+
+/* Looks up the functions of a library, but not the functions of its threads. Returns the name of the first one that is
+ * missing, or NULL. */
+const char *bp__fftw_resolve(const bp_host *host, bp__fftw_api *api, void *handle, bool single);
+/* Returns the bits of an address that must be 0. FFTW reports how far an address is from an aligned one. */
+uintptr_t bp__fftw_misaligned_bits(const bp__fftw_api *api);
+
 /* Locks FFTW's planner, which also destroys plans and allows only one thread. Returns false in a child of fork if a
  * thread of the parent was inside: the planner is unusable then. Transforms planned before still run. */
 bool bp__fftw_lock(const bp_host *host);

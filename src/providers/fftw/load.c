@@ -211,21 +211,25 @@ static const function thread_functions[] = {BP__FFTW_THREAD_FUNCTIONS(X)};
 #undef X
 
 /* Looks up functions. Returns the name of the first one that is missing, or NULL. */
-static const char *resolve(bp__fftw_instance *instance, void *handle, const function *list, size_t count) {
+static const char *resolve(const bp_host *host, bp__fftw_api *api, void *handle, bool single, const function *list,
+                           size_t count) {
     for (size_t i = 0; i < count; i++) {
         char symbol[64];
-        snprintf(symbol, sizeof symbol, "%s_%s", instance->single ? "fftwf" : "fftw", list[i].name);
-        void *found = instance->host->symbol(handle, symbol);
+        snprintf(symbol, sizeof symbol, "%s_%s", single ? "fftwf" : "fftw", list[i].name);
+        void *found = host->symbol(handle, symbol);
         if (!found) {
             return list[i].name;
         }
-        memcpy((char *)&instance->api + list[i].slot, &found, sizeof found);
+        memcpy((char *)api + list[i].slot, &found, sizeof found);
     }
     return NULL;
 }
 
-/* Returns the bits of an address that must be 0. FFTW reports how far an address is from an aligned one. */
-static uintptr_t misaligned_bits(const bp__fftw_api *api) {
+const char *bp__fftw_resolve(const bp_host *host, bp__fftw_api *api, void *handle, bool single) {
+    return resolve(host, api, handle, single, functions, sizeof functions / sizeof functions[0]);
+}
+
+uintptr_t bp__fftw_misaligned_bits(const bp__fftw_api *api) {
     uintptr_t grain = 1;
     while (grain < 64 && api->alignment_of((void *)(64 + grain)) != 0) { /* NOLINT: an address that is not read */
         grain *= 2;
@@ -248,7 +252,9 @@ static bool start_threads(bp__fftw_instance *instance) {
     void *handle;
     size_t count = sizeof thread_functions / sizeof thread_functions[0];
     if (!row || host->open_library(row, &handle) != BP_OK || !belongs(instance, handle) ||
-        resolve(instance, handle, thread_functions, count) != NULL || !instance->api.init_threads()) {
+
+        resolve(host, &instance->api, handle, instance->single, thread_functions, count) != NULL ||
+        !instance->api.init_threads()) {
         return false;
     }
     instance->api.threads_set_callback(run_loop, (void *)host);
@@ -263,12 +269,12 @@ static bp_status load(bp__fftw_instance *instance) {
     if (status != BP_OK) {
         return status;
     }
-    const char *missing = resolve(instance, handle, functions, sizeof functions / sizeof functions[0]);
+    const char *missing = bp__fftw_resolve(host, &instance->api, handle, instance->single);
     if (missing) {
         return host->fail(BP_E_SYMBOL, "library '%s' (%s) lacks %s_%s", instance->library->id, instance->library->path,
                           instance->single ? "fftwf" : "fftw", missing);
     }
-    instance->misaligned = misaligned_bits(&instance->api);
+    instance->misaligned = bp__fftw_misaligned_bits(&instance->api);
     atomic_store_explicit(&instance->threaded, start_threads(instance), memory_order_relaxed);
     return BP_OK;
 }

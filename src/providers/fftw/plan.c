@@ -48,18 +48,12 @@ static void *plan_guru(const bp__fftw_api *api, const bp__fftw_route *route, con
     }
 }
 
-/* Makes a plan that is the same in every run. Estimates also use earlier measurements (FFTW's wisdom), so these are
- * exported before and imported after. */
+/* Makes a plan that is the same in every run. */
 static void *plan_without_wisdom(const bp__fftw_api *api, const bp__fftw_route *route, const buffers *at,
                                  unsigned flags) {
-    char *wisdom = api->export_wisdom_to_string();
-    api->forget_wisdom();
+    char *wisdom = bp__fftw_set_wisdom_aside(api);
     void *plan = plan_guru(api, route, at, flags);
-    if (wisdom) {
-        api->forget_wisdom();
-        api->import_wisdom_from_string(wisdom);
-        api->free(wisdom);
-    }
+    bp__fftw_return_wisdom(api, wisdom);
     return plan;
 }
 

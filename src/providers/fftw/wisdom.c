@@ -1,13 +1,35 @@
 /* wisdom.c - keeps FFTW's measurements, its wisdom, between processes.
  *
- * Wisdom depends on which solvers are registered, so wisdom of a library with threads has another name. FFTW ignores
- * wisdom of another version. */
+ * Wisdom depends on which solvers are registered, so wisdom of a library with threads, or with the solvers of FFTW-MPI,
+ * has another name. FFTW ignores wisdom of another version. */
 #include "providers/fftw/fftw.h"
 
 #include <string.h>
 
+static atomic_bool with_mpi[2]; /* of double and single precision */
+
+void bp__fftw_note_mpi(bool single) {
+    atomic_store(&with_mpi[single], true);
+}
+
 static const char *name_of(bp__fftw_instance *instance) {
-    return bp__fftw_has_threads(instance) ? "wisdom with threads" : "wisdom";
+    static const char *const names[2][2] = {{"wisdom", "wisdom with threads"},
+                                            {"wisdom with MPI", "wisdom with threads and MPI"}};
+    return names[atomic_load(&with_mpi[instance->single])][bp__fftw_has_threads(instance)];
+}
+
+char *bp__fftw_set_wisdom_aside(const bp__fftw_api *api) {
+    char *wisdom = api->export_wisdom_to_string();
+    api->forget_wisdom();
+    return wisdom;
+}
+
+void bp__fftw_return_wisdom(const bp__fftw_api *api, char *wisdom) {
+    if (wisdom) {
+        api->forget_wisdom();
+        api->import_wisdom_from_string(wisdom);
+        api->free(wisdom);
+    }
 }
 
 char *bp__fftw_recall(bp__fftw_instance *instance) {

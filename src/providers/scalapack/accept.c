@@ -7,8 +7,6 @@
 #include <limits.h>
 #include <stdio.h>
 
-#define RATE 1.5e10 /* operations per second and thread in f64, of a usual processor: only for the estimate */
-
 static void refuse(bp_verdict *verdict, bp_reason reason, const char *text) {
     verdict->reason = reason;
     snprintf(verdict->text, sizeof verdict->text, "%s", text);
@@ -87,74 +85,12 @@ static bool is_refused(const bp_problem *problem, const bp_dist_place *place, co
 
 /* ---- The offer ---- */
 
-enum { TEXT = 48 };
-
-/* Writes a number of bytes or messages with two or three digits, and a full stop in every locale. */
-static const char *amount(char *buffer, double value, const char *unit) {
-    static const char *const prefixes[] = {"", " k", " M", " G", " T", " P"};
-    int power = 0;
-    while (value >= 999.5 && power < 5) {
-        value /= 1000;
-        power++;
-    }
-    const int tenths = (int)(value * 10 + 0.5);
-    const char *prefix = power == 0 && *unit ? " " : prefixes[power];
-    if (power > 0 && tenths < 1000) {
-        snprintf(buffer, TEXT, "%d.%d%s%s", tenths / 10, tenths % 10, prefix, unit);
-    } else {
-        snprintf(buffer, TEXT, "%d%s%s", (tenths + 5) / 10, prefix, unit);
-    }
-    return buffer;
-}
-
-/* Writes a time in microseconds, milliseconds or seconds. */
-static const char *duration(char *buffer, double seconds) {
-    if (seconds < 1e-3) {
-        snprintf(buffer, TEXT, "%.0f us", seconds * 1e6);
-    } else if (seconds < 1) {
-        snprintf(buffer, TEXT, "%.0f ms", seconds * 1e3);
-    } else {
-        snprintf(buffer, TEXT, "%.0f s", seconds);
-    }
-    return buffer;
-}
-
-typedef struct seconds {
-    double work, transfer, latency;
-} seconds;
-
-static seconds times_of(const bp_problem *problem, const bp_dist_place *place, const bp__scalapack_model *model) {
-    const double single = problem->dtype == BP_F32 || problem->dtype == BP_C64 ? 2 : 1;
-    const double complex = problem->dtype == BP_C64 || problem->dtype == BP_C128 ? 4 : 1;
-    const double given = place->struct_size >= sizeof *place ? place->flops_per_sec : 0;
-    const double rank = given > 0 ? given : RATE * problem->policy.threads,
-                 rate = rank * single / complex * place->size;
-    return (seconds){.work = model->flops / rate,
-                     .transfer = place->bytes_per_sec > 0 ? model->most_bytes / place->bytes_per_sec : 0,
-                     .latency = model->steps * place->latency_ns * 1e-9};
-}
-
-static void tell(bp_verdict *verdict, const bp__scalapack_model *m, double least_bytes, const seconds *s) {
-    char least[TEXT + 32] = "", number[TEXT];
-    if (least_bytes > 0) {
-        snprintf(least, sizeof least, " (at least %s)", amount(number, least_bytes, "B"));
-    }
-    char bytes[TEXT], messages[TEXT], most[TEXT], most_messages[TEXT], operands[TEXT], work[TEXT], times[3][TEXT];
-    snprintf(
-        verdict->text, sizeof verdict->text,
-        "sends %s in %s messages, busiest rank %s in %s%s; memory of a rank %s + %s; %s work, %s transfer, %s latency",
-        amount(bytes, m->bytes, "B"), amount(messages, m->messages, ""), amount(most, m->most_bytes, "B"),
-        amount(most_messages, m->most_messages, ""), least, amount(operands, m->operand_bytes, "B"),
-        amount(work, m->work_bytes, "B"), duration(times[0], s->work), duration(times[1], s->transfer),
-        duration(times[2], s->latency));
-}
-
 void bp__scalapack_accept(void *opaque, const bp_problem *problem, bp_offers *offers) {
     const bp__scalapack_instance *instance = opaque;
     const bp__scalapack_operation *operation = bp__scalapack_operation_of(problem);
     bp_verdict verdict = BP_VERDICT_INIT;
     void *place = NULL;
-    bp__scalapack_model model = {0};
+    bp__ranks_model model = {0};
     if (operation && instance->host->device(problem->place)) {
         instance->host->device_open(problem->place, &place);
     }
@@ -164,10 +100,9 @@ void bp__scalapack_accept(void *opaque, const bp_problem *problem, bp_offers *of
         return;
     }
     operation->model(problem, place, &model);
-    const seconds times = times_of(problem, place, &model);
-    tell(&verdict, &model, operation->is_bounded ? bp__scalapack_least_bytes(problem, place, &model) : 0, &times);
-    verdict.cost_ns = (times.work + times.transfer + times.latency) * 1e9;
     verdict.threads = problem->policy.threads;
+    bp__ranks_tell(&verdict, problem->dtype, place, &model,
+                   operation->is_bounded ? bp__scalapack_least_bytes(problem, place, &model) : 0);
     verdict.properties = BP_PROPERTY_REPRODUCIBLE;
     offers->add(offers, &verdict, NULL, 0);
 }

@@ -4,8 +4,6 @@
  * process abort it. So the MPI that the library needs must be the one that the process has. */
 #include "providers/scalapack/scalapack.h"
 
-#include <dlfcn.h>
-
 /* A file of ScaLAPACK, and the name of the MPI library that it needs. */
 typedef struct build {
     const char *family, *needs, *files[4];
@@ -51,23 +49,13 @@ static const build *build_for(const bp_dist_place *place) {
     return NULL;
 }
 
-/* Whether the name of a library stands for the MPI that the process uses. */
-static bool is_mpi(const char *name, const bp_dist_place *place, const bp_host *host) {
-    void *handle = dlopen(name, RTLD_NOW | RTLD_NOLOAD);
-    const bool same = handle && host->symbol(handle, "MPI_Comm_rank") == host->symbol(place->mpi, "MPI_Comm_rank");
-    if (handle) {
-        dlclose(handle);
-    }
-    return same;
-}
-
 static bp_status open_build(const bp_host *host, const bp_dist_place *place, void **handle) {
     const build *own = build_for(place);
     if (!own) {
         return host->fail(BP_E_UNSUPPORTED, "there is no ScaLAPACK for %s: start the program with Open MPI or MPICH",
                           place->family);
     }
-    if (!is_mpi(own->needs, place, host)) {
+    if (!bp__ranks_is_mpi(host, place, own->needs)) {
         return host->fail(
             BP_E_UNSUPPORTED,
             "ScaLAPACK for %s (%s) needs the library %s, and the process uses another MPI, which has another "

@@ -39,7 +39,7 @@ static double blocks_of(const bp_dist_place *place, int dimension, int64_t size)
 
 /* Adds panels of a matrix that go along the rows of the grid (`along` 1) or the columns (0): `bytes` in all, in `count`
  * panels. A panel is divided by its length among the ranks of the other dimension. */
-static void add_panels(bp__scalapack_model *m, const bp_dist_place *place, int along, double bytes, double count,
+static void add_panels(bp__ranks_model *m, const bp_dist_place *place, int along, double bytes, double count,
                        int64_t length) {
     const double ranks = place->dist->grid[along], blocks = blocks_of(place, !along, length);
     const double lines = blocks < place->dist->grid[!along] ? blocks : place->dist->grid[!along];
@@ -143,8 +143,7 @@ static double elsewhere(const moved *move, const bp_dist_place *place) {
 }
 
 /* Panels that cross are moved to the other dimension of the grid first. */
-static void add_crossing(const moved *move, const bp_dist_place *place, double item, double count,
-                         bp__scalapack_model *m) {
+static void add_crossing(const moved *move, const bp_dist_place *place, double item, double count, bp__ranks_model *m) {
     const double part = elsewhere(move, place), blocks = blocks_of(place, move->along, move->length);
     const double pairs = common_multiple(place->dist->grid[0], place->dist->grid[1]);
     const double bytes = item * (double)move->length * (double)move->size * part;
@@ -155,7 +154,7 @@ static void add_crossing(const moved *move, const bp_dist_place *place, double i
     m->steps += place->size > 1 ? count : 0;
 }
 
-void bp__scalapack_model_gemm(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+void bp__scalapack_model_gemm(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *m) {
     const bp_gemm_problem *g = &problem->of.gemm;
     const bp__scalapack_product p = bp__scalapack_product_of(g);
     const double item = item_of(problem);
@@ -179,7 +178,7 @@ void bp__scalapack_model_gemm(const bp_problem *problem, const bp_dist_place *pl
 
 /* The panels below the diagonal go along the rows of the grid, and transposed along the columns. PBLAS cuts the
  * transposed ones into pieces, and fills these. */
-void bp__scalapack_model_cholesky(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+void bp__scalapack_model_cholesky(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *m) {
     const int64_t n = problem->of.linalg.n;
     const double item = item_of(problem), size = (double)n, block = place->dist->block[0];
     const double panels = ceil(size / block), below = item * bp__most_real(size - block, 0) * size / 2;
@@ -194,7 +193,7 @@ void bp__scalapack_model_cholesky(const bp_problem *problem, const bp_dist_place
 }
 
 /* Two triangular solutions. `part` of a whole matrix goes along the rows of the grid. */
-static void add_triangular(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m, double part) {
+static void add_triangular(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *m, double part) {
     const bp_linalg_problem *l = &problem->of.linalg;
     const double item = item_of(problem), n = (double)l->n, k = (double)l->k, panels = ceil(n / place->dist->block[0]);
     m->flops += 2 * n * n * k * complex_factor(problem);
@@ -202,19 +201,19 @@ static void add_triangular(const bp_problem *problem, const bp_dist_place *place
     add_panels(m, place, 0, 2 * item * n * k, 2 * panels, l->k);
 }
 
-void bp__scalapack_model_cholesky_solve(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+void bp__scalapack_model_cholesky_solve(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *m) {
     const bp_linalg_problem *l = &problem->of.linalg;
     add_triangular(problem, place, m, place->dist->grid[0] > 1 ? 0.75 : 0.45);
     m->operand_bytes = memory_of(problem, place, l->n, l->n) + 2 * memory_of(problem, place, l->n, l->k);
     m->work_bytes = item_of(problem) * place->dist->block[0] * (double)bp__scalapack_most(place, 0, l->n);
 }
 
-void bp__scalapack_model_lu_solve(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+void bp__scalapack_model_lu_solve(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *m) {
     bp__scalapack_model_cholesky_solve(problem, place, m);
 }
 
 /* Each column has a search for its pivot, and an exchange of rows. */
-static void add_lu(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+static void add_lu(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *m) {
     const bp_linalg_problem *l = &problem->of.linalg;
     const double item = item_of(problem), rows = (double)l->m, columns = (double)l->n;
     const double least = rows < columns ? rows : columns, panels = ceil(least / place->dist->block[0]);
@@ -229,14 +228,14 @@ static void add_lu(const bp_problem *problem, const bp_dist_place *place, bp__sc
     m->steps += exchanges * (2 + ceil(log2(grid_rows + 1)));
 }
 
-void bp__scalapack_model_lu(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+void bp__scalapack_model_lu(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *m) {
     const bp_linalg_problem *l = &problem->of.linalg;
     add_lu(problem, place, m);
     m->operand_bytes = 2 * memory_of(problem, place, l->m, l->n);
     m->work_bytes = item_of(problem) * place->dist->block[0] * (double)bp__scalapack_most(place, 0, l->m);
 }
 
-void bp__scalapack_model_solve(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+void bp__scalapack_model_solve(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *m) {
     const bp_linalg_problem *l = &problem->of.linalg;
     add_lu(problem, place, m);
     add_triangular(problem, place, m, 0.75);
@@ -244,7 +243,7 @@ void bp__scalapack_model_solve(const bp_problem *problem, const bp_dist_place *p
     m->work_bytes = memory_of(problem, place, l->n, l->n);
 }
 
-void bp__scalapack_model_inv(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+void bp__scalapack_model_inv(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *m) {
     const int64_t n = problem->of.linalg.n;
     const double size = (double)n, item = item_of(problem), panels = ceil(size / place->dist->block[0]);
     add_lu(problem, place, m);
@@ -257,7 +256,7 @@ void bp__scalapack_model_inv(const bp_problem *problem, const bp_dist_place *pla
 }
 
 /* The sums of all columns or rows go to all ranks, as f64. */
-void bp__scalapack_model_norm(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+void bp__scalapack_model_norm(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *m) {
     const bp_linalg_problem *l = &problem->of.linalg;
     const double sums = l->mode == BP_NORM_FRO ? 1 : (double)(fabs(l->order) == 1 ? l->n : l->m);
     const double others = place->size - 1;
@@ -277,7 +276,7 @@ typedef struct traffic {
     double words, messages;
 } traffic;
 
-static void add_columns(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m, traffic in_rows,
+static void add_columns(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *m, traffic in_rows,
                         traffic in_columns) {
     const bp_linalg_problem *l = &problem->of.linalg;
     const double columns = place->dist->grid[1] - 1, rows = place->dist->grid[0] - 1;
@@ -291,7 +290,7 @@ static void add_columns(const bp_problem *problem, const bp_dist_place *place, b
     m->steps += messages / place->size * ceil(log2(place->size));
 }
 
-void bp__scalapack_model_qr(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+void bp__scalapack_model_qr(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *m) {
     const bp_linalg_problem *l = &problem->of.linalg;
     const double rows = (double)l->m, columns = (double)l->n, least = (double)bp__least(l->m, l->n);
     const double vectors = l->operand[1].dtype ? 2 : 1;
@@ -304,7 +303,7 @@ void bp__scalapack_model_qr(const bp_problem *problem, const bp_dist_place *plac
     m->work_bytes = memory_of(problem, place, l->m, l->n);
 }
 
-void bp__scalapack_model_eigh(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+void bp__scalapack_model_eigh(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *m) {
     const int64_t n = problem->of.linalg.n;
     const double size = (double)n;
     m->flops = 9 * size * size * size * complex_factor(problem);
@@ -313,7 +312,7 @@ void bp__scalapack_model_eigh(const bp_problem *problem, const bp_dist_place *pl
     m->work_bytes = 4 * memory_of(problem, place, n, n);
 }
 
-void bp__scalapack_model_svd(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+void bp__scalapack_model_svd(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *m) {
     const bp_linalg_problem *l = &problem->of.linalg;
     const double size = (double)l->m * (double)l->n, least = (double)bp__least(l->m, l->n);
     const bool vectors = l->operand[1].dtype || l->operand[3].dtype;
@@ -324,7 +323,7 @@ void bp__scalapack_model_svd(const bp_problem *problem, const bp_dist_place *pla
     m->work_bytes = (vectors ? 3 : 1) * memory_of(problem, place, l->m, l->n);
 }
 
-void bp__scalapack_model_lstsq(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *m) {
+void bp__scalapack_model_lstsq(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *m) {
     const bp_linalg_problem *l = &problem->of.linalg;
     const double rows = (double)l->m, columns = (double)l->n, least = (double)bp__least(l->m, l->n);
     m->flops = (2 * (rows * columns * least - (rows + columns) * least * least / 2 + least * least * least / 3) +
@@ -338,8 +337,7 @@ void bp__scalapack_model_lstsq(const bp_problem *problem, const bp_dist_place *p
 
 /* A rank with M elements of memory that does F multiplications of elements moves F / (2 sqrt(2 M)) - M elements or
  * more: Irony, Toledo and Tiskin (2004) for products, Ballard, Demmel, Holtz and Schwartz (2011) for factorizations. */
-double bp__scalapack_least_bytes(const bp_problem *problem, const bp_dist_place *place,
-                                 const bp__scalapack_model *model) {
+double bp__scalapack_least_bytes(const bp_problem *problem, const bp_dist_place *place, const bp__ranks_model *model) {
     const double item = item_of(problem), memory = (model->operand_bytes + model->work_bytes) / item;
     const double multiplications = model->flops / complex_factor(problem) / 2 / place->size;
     const double elements = place->size > 1 && memory > 0 ? multiplications / sqrt(8 * memory) - memory : 0;

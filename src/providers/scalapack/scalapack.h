@@ -5,9 +5,9 @@
 #ifndef BP_PROVIDERS_SCALAPACK_H
 #define BP_PROVIDERS_SCALAPACK_H
 
-#include "backplane/distributed.h"
 #include "backplane/provider.h"
 #include "providers/least.h"
+#include "providers/ranks/ranks.h"
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -80,15 +80,6 @@ typedef struct bp__scalapack_call {
     int extra_count;
 } bp__scalapack_call;
 
-/* What a call moves between the ranks. */
-typedef struct bp__scalapack_model {
-    double flops;                     /* of all ranks */
-    double bytes, messages;           /* sent by all ranks */
-    double most_bytes, most_messages; /* sent by the busiest rank */
-    double steps;                     /* messages that follow each other */
-    double operand_bytes, work_bytes; /* of one rank */
-} bp__scalapack_model;
-
 struct bp__scalapack_operation {
     bp_op op;
     const char *algorithm;
@@ -109,7 +100,7 @@ struct bp__scalapack_operation {
     size_t (*work)(const bp__scalapack_plan *plan);
     /* Runs on all ranks together. Sets *info to LAPACK's. */
     bp_status (*run)(bp__scalapack_call *call, int *info);
-    void (*model)(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
+    void (*model)(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *model);
 };
 
 extern const bp__scalapack_operation bp__scalapack_gemm, bp__scalapack_cholesky, bp__scalapack_cholesky_solve,
@@ -172,22 +163,20 @@ typedef struct bp__scalapack_product {
 bp__scalapack_product bp__scalapack_product_of(const bp_gemm_problem *g);
 
 /* Returns the bytes that the busiest rank of any algorithm sends at least, with the memory of this one. */
-double bp__scalapack_least_bytes(const bp_problem *problem, const bp_dist_place *place,
-                                 const bp__scalapack_model *model);
+double bp__scalapack_least_bytes(const bp_problem *problem, const bp_dist_place *place, const bp__ranks_model *model);
 
-void bp__scalapack_model_gemm(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
-void bp__scalapack_model_cholesky(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
-void bp__scalapack_model_cholesky_solve(const bp_problem *problem, const bp_dist_place *place,
-                                        bp__scalapack_model *model);
-void bp__scalapack_model_lu_solve(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
-void bp__scalapack_model_solve(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
-void bp__scalapack_model_inv(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
-void bp__scalapack_model_norm(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
-void bp__scalapack_model_lstsq(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
-void bp__scalapack_model_qr(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
-void bp__scalapack_model_eigh(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
-void bp__scalapack_model_svd(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
-void bp__scalapack_model_lu(const bp_problem *problem, const bp_dist_place *place, bp__scalapack_model *model);
+void bp__scalapack_model_gemm(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *model);
+void bp__scalapack_model_cholesky(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *model);
+void bp__scalapack_model_cholesky_solve(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *model);
+void bp__scalapack_model_lu_solve(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *model);
+void bp__scalapack_model_solve(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *model);
+void bp__scalapack_model_inv(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *model);
+void bp__scalapack_model_norm(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *model);
+void bp__scalapack_model_lstsq(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *model);
+void bp__scalapack_model_qr(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *model);
+void bp__scalapack_model_eigh(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *model);
+void bp__scalapack_model_svd(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *model);
+void bp__scalapack_model_lu(const bp_problem *problem, const bp_dist_place *place, bp__ranks_model *model);
 
 /* ---- Calls of routines ---- */
 
