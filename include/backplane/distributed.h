@@ -188,6 +188,16 @@ BP_API bp_status bp_dist_write(const char *path, const DLTensor *matrix);
 
 /* ---- For providers ----------------------------------------------------------------------------------------------- */
 
+/* A library that may compute on distributed operands, as this rank sees it. Strings are never NULL. */
+typedef struct bp_dist_engine {
+    const char *name;   /* "scalapack", "mkl" */
+    const char *file;   /* its name, for bp_host.open_named(); "": there is none, or the ranks are not here */
+    const char *path;   /* where it is */
+    const char *reason; /* why it cannot run here, or on another rank; "": it can run on all ranks */
+} bp_dist_engine;
+
+#define BP_DIST_ENGINES 2
+
 /* What bp_host.device_open() gives for the place of a distributed operand. The runtime is "mpi". */
 typedef struct bp_dist_place {
     size_t struct_size;
@@ -209,6 +219,8 @@ typedef struct bp_dist_place {
     bp_status (*sum)(const struct bp_dist_place *place, double *values, int count);
     bp_status (*largest)(const struct bp_dist_place *place, double *values, int count);
     double flops_per_sec; /* of a rank, in f64; 0: unknown */
+    /* Since 5.5: BP_DIST_ENGINES entries. */
+    const bp_dist_engine *engines;
 } bp_dist_place;
 
 #ifdef __cplusplus

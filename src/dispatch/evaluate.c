@@ -231,6 +231,10 @@ static void collect_on_one_thread(bp__choice *choice, bp__candidate *candidate, 
 static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
     const bp_problem *problem = &choice->asked;
     char text[96];
+    if (bp__place_is_map(problem->place) && !works_on(candidate->provider, problem->place)) {
+        add_device_refusal(choice, candidate); /* whatever else is against it */
+        return;
+    }
     bp__exclusion exclusion = bp__name_excluded(exclude, candidate, NULL);
     const char *off = exclusion ? bp__name_why_excluded(exclusion, problem, text, sizeof text)
                                 : bp__candidate_off(candidate, &problem->policy);

@@ -184,6 +184,7 @@ static bp_status duplicate(bp_comm *comm, intptr_t of) {
     mpi->Comm_rank(comm->handle, &comm->rank);
     mpi->Comm_size(comm->handle, &comm->size);
     tell_version(comm);
+    BP__TRY(bp__comm_find_engines(comm));
     return bp__comm_measure(comm);
 }
 
@@ -315,6 +316,7 @@ bp_status bp_comm_from_machine(bp_comm **comm, const bp_comm_machine *machine) {
     made->bytes_per_sec = machine->bytes_per_sec;
     made->flops_per_sec = machine->flops_per_sec;
     made->process = process_number();
+    bp__comm_find_engines(made); /* searches nothing: all are taken as present */
     bp__mpi_lock();
     made->serial = ++last_serial;
     planned_count++;

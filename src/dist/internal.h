@@ -33,6 +33,7 @@ typedef enum bp__dist_part {
     BP__DIST_LAYOUT,  /* grid, block and source */
     BP__DIST_OPTIONS, /* settings that change the result */
     BP__DIST_VERSION, /* of this library and of MPI */
+    BP__DIST_ENGINE,  /* the library that runs it */
     BP__DIST_PARTS
 } bp__dist_part;
 
@@ -123,6 +124,7 @@ struct bp_comm {
     bool agreed;      /* the ranks have compared what runs */
     double latency_ns, bytes_per_sec, flops_per_sec;
     bp__dist_hashes hashes; /* of what runs */
+    bp_dist_engine engines[BP_DIST_ENGINES];
     char version[96];
     /* Memory of requests that may never end. */
     double sent[BP__AGREED], received[BP__AGREED];
@@ -146,6 +148,11 @@ bp_status bp__comm_wait(bp_comm *comm, intptr_t *request, int started, const cha
 /* Compares hashes and statuses (agree.c). */
 bp_status bp__comm_agree(bp_comm *comm, const bp__dist_hashes *hashes, bp_status status, int *flag);
 bp_status bp__comm_reduce(bp_comm *comm, double *values, int count, bool largest);
+
+/* Finds the libraries that all ranks have (engines.c). All ranks call it. */
+bp_status bp__comm_find_engines(bp_comm *comm);
+/* Returns how many of them this machine has for the MPI of the process or, if there is none yet, of its launcher. */
+int bp__dist_engines_here(void);
 
 /* Measures latency and bandwidth (measure.c). All ranks call it. */
 bp_status bp__comm_measure(bp_comm *comm);

@@ -138,7 +138,8 @@ static void fill(map *m, const bp_dist *dist, int index) {
                                .agree = agree_on,
                                .sum = sum_of,
                                .largest = largest_of,
-                               .flops_per_sec = dist->comm->flops_per_sec};
+                               .flops_per_sec = dist->comm->flops_per_sec,
+                               .engines = dist->comm->engines};
     bp_dist_position(dist, -1, m->place.at);
     snprintf(m->id, sizeof m->id, "mpi:%d", index);
     snprintf(m->name, sizeof m->name, "%d rank%s, grid %dx%d, blocks of %dx%d", dist->comm->size,

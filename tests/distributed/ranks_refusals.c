@@ -286,7 +286,7 @@ static void check_plans(void) {
     CHECK(memcmp(c.memory, d.memory, bytes) == 0, "a plan has other bits than a call");
     CHECK(bp_execute(plan, wrong, NULL) == BP_E_ARGUMENT, "an offset");
     bp_plan_info info = {.struct_size = sizeof info};
-    CHECK(bp_plan_describe(plan, &info) == BP_OK && strcmp(info.provider, "scalapack") == 0, "describe");
+    CHECK(bp_plan_describe(plan, &info) == BP_OK && strstr(info.provider, "scalapack") != NULL, "describe");
     bp_plan_release(plan);
     if (ranks_size > 1) { /* a rank with a wrong shape */
         c.view.shape[1] += is_last();
