@@ -8,7 +8,8 @@
  * c64 and c128.
  *
  * MPI and ScaLAPACK are found at run time: an MPI that the program has loaded is used, and never a second one. MPI is
- * initialized only if the program asks for it, and finalized only if it was initialized here.
+ * initialized only if the program asks for it, and finalized only if it was initialized here. The setting
+ * dist.preferred chooses among the ScaLAPACK that is built for the MPI and MKL's; all ranks run the same one.
  *
  * Every rank of the communicator makes the same calls in the same order. A call of an operation, and the making of a
  * plan, begin with one reduction by which the ranks compare what they are about to do. If they differ, or if a check

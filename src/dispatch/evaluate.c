@@ -140,13 +140,16 @@ static void add_exclusion(bp__choice *choice, bp__candidate *candidate, const ch
 }
 
 /* Refuses a candidate that does not work on the problem's device. On the host, the providers of devices are of no
- * interest, and on a device those that do not offer the operation anywhere. */
+ * interest, on a device those that do not offer the operation anywhere, and for distributed operands all but those that
+ * offer it on the host. */
 BP__OWN_FRAME static void add_device_refusal(bp__choice *choice, bp__candidate *candidate) {
     bp_problem on_host = choice->asked;
     on_host.place = 0;
-    const bool relevant = choice->asked.place != 0 && reasons_of(candidate, &on_host) != 1u << BP_REASON_OP;
+    const bool map = bp__place_is_map(choice->asked.place);
+    const uint32_t there = choice->asked.place != 0 ? reasons_of(candidate, &on_host) : 1u << BP_REASON_OP;
+    const bool relevant = there != 1u << BP_REASON_OP && (there != 0 || !map);
     char text[96] = "";
-    if (relevant && bp__place_is_map(choice->asked.place)) {
+    if (relevant && map) {
         snprintf(text, sizeof text, "the operands are distributed");
     } else if (relevant && candidate->provider->runtimes) {
         snprintf(text, sizeof text, "works on devices of %.64s only", candidate->provider->runtimes);

@@ -1,7 +1,7 @@
 # Programs that a launcher of MPI starts on several ranks. They use the public interface only, and no header of MPI.
 find_package(Python3 COMPONENTS Interpreter)
 set(ranks_programs ${CMAKE_CURRENT_BINARY_DIR}/distributed)
-foreach(program values refusals spectra volume files)
+foreach(program values refusals spectra volume files engines singular)
     add_executable(ranks_${program} ${CMAKE_CURRENT_LIST_DIR}/ranks_${program}.c ${CMAKE_CURRENT_LIST_DIR}/ranks_common.c)
     target_include_directories(ranks_${program} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR})
     target_link_libraries(ranks_${program} PRIVATE backplane backplane_flags m dl pthread)
@@ -30,6 +30,28 @@ foreach(case openmpi:1 openmpi:2 openmpi:4 mpich:1 mpich:2)
         add_ranks_test(${mpi}_${ranks}_${program} ${mpi} ${ranks} --says " 0 failed" ${ranks_programs}/ranks_${program})
     endforeach()
 endforeach()
+add_ranks_test(openmpi_2_singular openmpi 2 --says " 0 failed" ${ranks_programs}/ranks_singular)
+
+# The same on MKL's ScaLAPACK.
+foreach(case openmpi:2 openmpi:4 mpich:2)
+    string(REPLACE ":" ";" case ${case})
+    list(GET case 0 mpi)
+    list(GET case 1 ranks)
+    foreach(program values refusals spectra singular)
+        add_ranks_test(mkl_${mpi}_${ranks}_${program} ${mpi} ${ranks} --engine mkl --says " 0 failed" ${ranks_programs}/ranks_${program})
+        if((ranks EQUAL 4 OR (mpi STREQUAL mpich AND program MATCHES "refusals|singular")) AND TEST distributed_mkl_${mpi}_${ranks}_${program})
+            set_tests_properties(distributed_mkl_${mpi}_${ranks}_${program} PROPERTIES LABELS long)
+        endif()
+    endforeach()
+    add_ranks_test(engines_${mpi}_${ranks} ${mpi} ${ranks} --engine both --says " 0 failed" ${ranks_programs}/ranks_engines)
+endforeach()
+add_ranks_test(mkl_volume openmpi 4 --engine mkl --says " 0 failed" --preload ${ranks_programs}/count.so --set BACKPLANE_REGISTRY_DEEPBIND=off
+    ${ranks_programs}/ranks_volume)
+if(TEST distributed_mkl_volume)
+    set_tests_properties(distributed_mkl_volume PROPERTIES LABELS long)
+endif()
+# One rank has no library: all refuse.
+add_ranks_test(engines_absent openmpi 2 --says " 0 failed" --preload libmpi.so.40 ${ranks_programs}/ranks_engines absent)
 foreach(ranks 2 4 9 16)
     add_ranks_test(volume_${ranks} openmpi ${ranks} --says " 0 failed" --preload ${ranks_programs}/count.so --set BACKPLANE_REGISTRY_DEEPBIND=off
         ${ranks_programs}/ranks_volume)

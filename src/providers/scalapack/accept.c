@@ -66,7 +66,7 @@ static bool refuse_engine(const bp__scalapack_instance *instance, const bp_dist_
     const bp_library_info *library = instance->library;
     if (!engine || *engine->reason) {
         refuse(verdict, BP_REASON_BROKEN, engine ? engine->reason : "the communicator does not know this library");
-    } else if (library && *engine->path && !bp__scalapack_is_beside(library->path, engine->path)) {
+    } else if (library && *engine->path && !bp__scalapack_share_folder(library->path, engine->path)) {
         refuse(verdict, BP_REASON_BROKEN, "its ScaLAPACK is not in the folder of this MKL");
     } else if (library && library->int_bits != 32) {
         refuse(verdict, BP_REASON_BROKEN, "this MKL takes 64-bit integers, and its ScaLAPACK here 32-bit ones");
@@ -151,19 +151,20 @@ static seconds times_of(const bp_problem *problem, const bp_dist_place *place, c
                      .latency = model->steps * place->latency_ns * 1e-9};
 }
 
-static void tell(bp_verdict *verdict, const bp__scalapack_model *m, double least_bytes, const seconds *s) {
+/* The model has the loops of the reference implementation. `own`: the library has its own. */
+static void tell(bp_verdict *verdict, const bp__scalapack_model *m, double least_bytes, const seconds *s, bool own) {
     char least[TEXT + 32] = "", number[TEXT];
     if (least_bytes > 0) {
         snprintf(least, sizeof least, " (at least %s)", amount(number, least_bytes, "B"));
     }
     char bytes[TEXT], messages[TEXT], most[TEXT], most_messages[TEXT], operands[TEXT], work[TEXT], times[3][TEXT];
-    snprintf(
-        verdict->text, sizeof verdict->text,
-        "sends %s in %s messages, busiest rank %s in %s%s; memory of a rank %s + %s; %s work, %s transfer, %s latency",
-        amount(bytes, m->bytes, "B"), amount(messages, m->messages, ""), amount(most, m->most_bytes, "B"),
-        amount(most_messages, m->most_messages, ""), least, amount(operands, m->operand_bytes, "B"),
-        amount(work, m->work_bytes, "B"), duration(times[0], s->work), duration(times[1], s->transfer),
-        duration(times[2], s->latency));
+    snprintf(verdict->text, sizeof verdict->text,
+             "%ssends %s in %s messages, busiest rank %s in %s%s; memory of a rank %s + %s; %s work, %s transfer, %s "
+             "latency",
+             own ? "as scalapack " : "", amount(bytes, m->bytes, "B"), amount(messages, m->messages, ""),
+             amount(most, m->most_bytes, "B"), amount(most_messages, m->most_messages, ""), least,
+             amount(operands, m->operand_bytes, "B"), amount(work, m->work_bytes, "B"), duration(times[0], s->work),
+             duration(times[1], s->transfer), duration(times[2], s->latency));
 }
 
 void bp__scalapack_accept(void *opaque, const bp_problem *problem, bp_offers *offers) {
@@ -182,7 +183,8 @@ void bp__scalapack_accept(void *opaque, const bp_problem *problem, bp_offers *of
     }
     operation->model(problem, place, &model);
     const seconds times = times_of(problem, place, &model);
-    tell(&verdict, &model, operation->is_bounded ? bp__scalapack_least_bytes(problem, place, &model) : 0, &times);
+    tell(&verdict, &model, operation->is_bounded ? bp__scalapack_least_bytes(problem, place, &model) : 0, &times,
+         instance->library != NULL);
     verdict.cost_ns = (times.work + times.transfer + times.latency) * 1e9;
     verdict.threads = problem->policy.threads;
     verdict.properties = BP_PROPERTY_REPRODUCIBLE;

@@ -17,7 +17,7 @@ static const char *file_of(void *symbol) {
     return symbol && dladdr(symbol, &at) ? at.dli_fname : NULL;
 }
 
-bool bp__scalapack_is_beside(const char *path, const char *other) {
+bool bp__scalapack_share_folder(const char *path, const char *other) {
     const char *slash = strrchr(path, '/'), *end = strrchr(other, '/');
     return slash && end && slash - path == end - other && memcmp(path, other, (size_t)(slash - path)) == 0;
 }
@@ -34,7 +34,7 @@ static bp_status show(const bp_host *host, void *symbol) {
 static bp_status check_seen(const bp_host *host, const char *symbol, const bp_dist_engine *engine) {
     char real[PATH_MAX];
     const char *file = file_of(dlsym(RTLD_DEFAULT, symbol));
-    return file && realpath(file, real) && bp__scalapack_is_beside(real, engine->path)
+    return file && realpath(file, real) && bp__scalapack_share_folder(real, engine->path)
                ? BP_OK
                : host->fail(BP_E_UNSUPPORTED,
                             "MKL's ScaLAPACK would call %s of %s, which the program has loaded before", symbol,

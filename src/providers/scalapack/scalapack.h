@@ -52,7 +52,7 @@ const bp_dist_engine *bp__scalapack_engine(const bp__scalapack_instance *instanc
 bp_status bp__scalapack_open_mkl_files(const bp__scalapack_instance *instance, const bp_dist_place *place,
                                        const bp_dist_engine *engine, bp__scalapack_handles *handles);
 /* Returns whether two files are in one folder. */
-bool bp__scalapack_is_beside(const char *path, const char *other);
+bool bp__scalapack_share_folder(const char *path, const char *other);
 
 /* Opens the library that belongs to the MPI of the place. Errors: BP_E_NOT_FOUND, BP_E_UNSUPPORTED, BP_E_SYMBOL. */
 bp_status bp__scalapack_load(bp__scalapack_instance *instance, const bp_dist_place *place);
