@@ -102,7 +102,10 @@ static void describe_refusals(bp__choice *choice) {
                           kernel, o->failed ? "failed when tried" : text_of(&o->verdict));
         }
     }
-    if (listed == 0) {
+    if (listed == 0 && bp__place_is_map(choice->asked.place)) {
+        bp__text_addf(&choice->decision, "no library offers %s for distributed operands",
+                      bp_op_name((bp_op)choice->asked.op));
+    } else if (listed == 0) {
         bp__text_addf(&choice->decision, "none of %d candidates offers %s", choice->count,
                       bp_op_name((bp_op)choice->asked.op));
     }

@@ -78,7 +78,9 @@ if(Python3_FOUND AND NOT CMAKE_CROSSCOMPILING)
     add_project_test(distributed_two_hosts ${two_hosts} --says " 0 failed" ${ranks_programs}/ranks_refusals)
     add_project_test(distributed_two_hosts_files ${two_hosts} --says " 0 failed" ${ranks_programs}/ranks_files save ${ranks_programs}/two-hosts.npy)
     add_project_test(distributed_two_hosts_cut ${two_hosts} --cut ${ranks_programs}/ranks_refusals cut)
-    set_tests_properties(distributed_two_hosts distributed_two_hosts_files distributed_two_hosts_cut PROPERTIES PROCESSORS 2 RESOURCE_LOCK hosts)
+    add_project_test(distributed_two_hosts_command ${two_hosts} --says " 0 failed" --command $<TARGET_FILE:backplane_cli> ${ranks_programs}/ranks_engines hosts)
+    set_tests_properties(distributed_two_hosts distributed_two_hosts_files distributed_two_hosts_cut distributed_two_hosts_command
+        PROPERTIES PROCESSORS 2 RESOURCE_LOCK hosts)
 endif()
 
 # Ranks that are lost: the job fails, within the time limit.

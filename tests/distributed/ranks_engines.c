@@ -1,12 +1,14 @@
 /* ranks_engines.c - checks which library runs a call on several ranks: dist.preferred, and libraries that are not
  * there.
  *
- * Both libraries are there, or with the argument "absent" the last rank has none. */
+ * Both libraries are there, or with the argument "absent" the last rank has none. With "hosts" each rank has another
+ * host, and the variables of the command. */
 #include "distributed/ranks.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { N = 70 };
 
@@ -121,15 +123,39 @@ static void check_absent(void) {
     bp_explanation_release(explanation);
 }
 
+/* ---- Ranks on two hosts ---- */
+
+static void check_hosts(void) {
+    char own[64] = "";
+    CHECK(gethostname(own, sizeof own - 1) == 0, "gethostname");
+    const bp_dist like = {.struct_size = sizeof like, .comm = ranks_comm, .grid = {1, ranks_size}, .block = {64, 1}};
+    ranks_matrix names;
+    ranks_make(&names, &like, BP_F64, 64, ranks_size, NULL);
+    for (int i = 0; i < 64; i++) {
+        ((double *)names.memory)[i] = own[i];
+    }
+    double *all = ranks_gather(&names, NULL);
+    for (int i = 1; i < ranks_size && all; i++) {
+        CHECK(memcmp(all, all + 64 * i, 64 * sizeof *all) != 0, "rank %d is on the host of rank 0", i);
+    }
+    const char *threads = getenv("BACKPLANE_NUM_THREADS"), *limit = getenv("OMP_NUM_THREADS");
+    CHECK(threads && limit && strcmp(threads, limit) == 0, "the threads are not told");
+    free(all);
+    ranks_free(&names);
+}
+
 int main(int count, char **arguments) {
     const bool absent = count > 1 && strcmp(arguments[1], "absent") == 0;
+    const bool hosts = count > 1 && strcmp(arguments[1], "hosts") == 0;
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");
     if (absent && rank && strcmp(rank, "1") == 0) {
         setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1); /* MPI is loaded already */
     }
     ranks_open();
     make_operands();
-    if (absent) {
+    if (hosts) {
+        check_hosts();
+    } else if (absent) {
         check_absent();
     } else {
         check_preferred();
