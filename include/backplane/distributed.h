@@ -41,9 +41,10 @@ typedef struct bp_comm bp_comm;
  * `handle_size` is sizeof(MPI_Comm), which tells the two kinds of MPI apart. `library` is the file of the MPI that the
  * handle belongs to; NULL if the process has only one MPI. The communicator is duplicated, and latency and bandwidth
  * are measured: all its ranks make this call.
- * Errors: BP_E_NOT_FOUND (no MPI is loaded), BP_E_ARGUMENT (NULL; another size than this MPI's handles have; several
- * MPIs, and no `library`; a library that is not loaded), BP_E_UNSUPPORTED (MPI is not initialized, or finalized; the
- * launcher belongs to another MPI), BP_E_SYMBOL, BP_E_FORKED, BP_E_NO_MEMORY, BP_E_SYSTEM (MPI reports an error). */
+ * Errors: BP_E_NOT_FOUND (no MPI is loaded), BP_E_ARGUMENT (NULL; MPI_COMM_NULL or an intercommunicator; another size
+ * than this MPI's handles have; several MPIs, and no `library`; a library that is not loaded), BP_E_UNSUPPORTED (MPI is
+ * not initialized, or finalized; the launcher belongs to another MPI), BP_E_SYMBOL, BP_E_FORKED, BP_E_NO_MEMORY,
+ * BP_E_SYSTEM (MPI reports an error). */
 BP_API bp_status bp_comm_from_mpi(bp_comm **comm, const void *handle, size_t handle_size, const char *library);
 
 /* Opens a communicator of all ranks of the program. If no MPI is loaded, the MPI of the launcher is, or, without a

@@ -71,6 +71,7 @@ typedef enum bp__mpi_family { BP__OPEN_MPI, BP__MPICH, BP__MPI_ABI } bp__mpi_fam
     X(Comm_free, (void *comm))                                                                                         \
     X(Comm_rank, (intptr_t comm, int *rank))                                                                           \
     X(Comm_size, (intptr_t comm, int *size))                                                                           \
+    X(Comm_test_inter, (intptr_t comm, int *flag))                                                                     \
     X(Comm_set_errhandler, (intptr_t comm, intptr_t handler))                                                          \
     X(Get_library_version, (char *text, int *length))                                                                  \
     X(Iallreduce, (const void *from, void *to, int count, intptr_t type, intptr_t op, intptr_t comm, void *request))   \
@@ -86,7 +87,7 @@ typedef struct bp__mpi {
     const char *path;
     bp__mpi_family family;
     bool handles_are_ints;
-    intptr_t world, real, byte, sum, largest, errors_return, errors_are_fatal;
+    intptr_t world, null, real, byte, sum, largest, errors_return, errors_are_fatal;
 #define X(name, parameters) int(*name) parameters;
     BP__MPI_FUNCTIONS(X)
 #undef X
