@@ -119,6 +119,10 @@ static bp_status search(const bp__mpi *mpi, int engine, bp_dist_engine *found) {
         search_build(own, found, path, &reason);
     }
     found->reason = reason.failed ? NULL : bp__intern(bp__text_get(&reason));
+    if (found->reason && !*found->reason &&
+        own->needs) { /* the registry has tested MKL's BLAS, and its files need that */
+        found->reason = bp__engine_why_broken(mpi, found);
+    }
     bp__text_free(&reason);
     return found->reason ? BP_OK : bp__fail_memory(sizeof *found, "the search for ScaLAPACK");
 }

@@ -155,6 +155,13 @@ bp_status bp__comm_find_engines(bp_comm *comm);
 /* Returns how many of them this machine has for the MPI of the process or, if there is none yet, of its launcher. */
 int bp__dist_engines_here(void);
 
+/* Returns why a library of ScaLAPACK cannot be used, after a test in a child process; "" if it can, NULL without
+ * memory. Interned. The second function switches that off, in this child itself; the third forgets what this process
+ * knows. */
+const char *bp__engine_why_broken(const bp__mpi *mpi, const bp_dist_engine *engine);
+void bp__engines_leave_probe(void);
+void bp__engines_reset(void);
+
 /* Measures latency and bandwidth (measure.c). All ranks call it. */
 bp_status bp__comm_measure(bp_comm *comm);
 

@@ -198,6 +198,7 @@ void bp__maps_close(const bp_comm *comm) {
 }
 
 void bp__maps_reset(void) {
+    bp__engines_reset();
     for (int i = 0; i * CHUNK < count; i++) {
         bp__free(chunks[i]);
         chunks[i] = NULL;

@@ -50,6 +50,23 @@ add_ranks_test(mkl_volume openmpi 4 --engine mkl --says " 0 failed" --preload ${
 if(TEST distributed_mkl_volume)
     set_tests_properties(distributed_mkl_volume PROPERTIES LABELS long)
 endif()
+# Libraries that must not be opened in a program.
+find_library(real_scalapack NAMES libscalapack-openmpi.so.2.2)
+if(real_scalapack AND NOT CMAKE_CROSSCOMPILING)
+    foreach(case 1:crash 2:hang 3:wrong)
+        string(REPLACE ":" ";" case ${case})
+        list(GET case 0 number)
+        list(GET case 1 name)
+        set(folder ${ranks_programs}/engine-${name})
+        add_library(engine_${name} MODULE ${CMAKE_CURRENT_LIST_DIR}/engine_double.c)
+        target_compile_definitions(engine_${name} PRIVATE BROKEN_ENGINE=${number})
+        target_link_libraries(engine_${name} PRIVATE backplane_flags -Wl,--no-as-needed ${real_scalapack})
+        set_target_properties(engine_${name} PROPERTIES PREFIX "" SUFFIX "" OUTPUT_NAME libscalapack-openmpi.so.2.2
+            C_VISIBILITY_PRESET default LIBRARY_OUTPUT_DIRECTORY ${folder})
+        add_ranks_test(engine_${name} openmpi 2 --says " 0 failed" --set BACKPLANE_REGISTRY_LIBRARY_PATH=${folder}
+            --set BACKPLANE_REGISTRY_PROBE_TIMEOUT=2000 ${ranks_programs}/ranks_engines ${name})
+    endforeach()
+endif()
 # One rank has no library: all refuse.
 add_ranks_test(engines_absent openmpi 2 --says " 0 failed" --preload libmpi.so.40 ${ranks_programs}/ranks_engines absent)
 foreach(ranks 2 4 9 16)

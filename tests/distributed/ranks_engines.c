@@ -2,7 +2,7 @@
  * there.
  *
  * Both libraries are there, or with the argument "absent" the last rank has none. With "hosts" each rank has another
- * host, and the variables of the command. */
+ * host, and the variables of the command. With "crash", "hang" and "wrong" the library is engine_double.c. */
 #include "distributed/ranks.h"
 
 #include <stdio.h>
@@ -123,6 +123,14 @@ static void check_absent(void) {
     bp_explanation_release(explanation);
 }
 
+/* ---- A library that does not work ---- */
+
+static void check_broken(const char *words) {
+    const bp_status status = bp_matmul(&a.view.tensor, &b.view.tensor, &c.view.tensor);
+    CHECK(status == BP_E_NO_CANDIDATE && strstr(bp_last_error(), words) != NULL, "%s, no '%s'", bp_status_name(status),
+          words);
+}
+
 /* ---- Ranks on two hosts ---- */
 
 static void check_hosts(void) {
@@ -145,18 +153,22 @@ static void check_hosts(void) {
 }
 
 int main(int count, char **arguments) {
-    const bool absent = count > 1 && strcmp(arguments[1], "absent") == 0;
-    const bool hosts = count > 1 && strcmp(arguments[1], "hosts") == 0;
+    const char *kind = count > 1 ? arguments[1] : "";
+    const bool absent = strcmp(kind, "absent") == 0;
     const char *rank = getenv("OMPI_COMM_WORLD_RANK");
     if (absent && rank && strcmp(rank, "1") == 0) {
         setenv("BACKPLANE_REGISTRY_SYSTEM", "false", 1); /* MPI is loaded already */
     }
     ranks_open();
     make_operands();
-    if (hosts) {
+    if (strcmp(kind, "hosts") == 0) {
         check_hosts();
     } else if (absent) {
         check_absent();
+    } else if (strcmp(kind, "wrong") == 0) {
+        check_broken("wrong results in probe: potrf f64");
+    } else if (*kind) {
+        check_broken("in the child process that tests it, while it was loaded");
     } else {
         check_preferred();
         check_host();
