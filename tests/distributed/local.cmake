@@ -50,6 +50,7 @@ add_ranks_test(mkl_volume openmpi 4 --engine mkl --says " 0 failed" --preload ${
 if(TEST distributed_mkl_volume)
     set_tests_properties(distributed_mkl_volume PROPERTIES LABELS long)
 endif()
+add_ranks_test(engines_mixed openmpi 2 --engine both --says " 0 failed" --set BACKPLANE_REGISTRY_DEEPBIND=off ${ranks_programs}/ranks_engines mixed)
 # Libraries that must not be opened in a program.
 find_library(real_scalapack NAMES libscalapack-openmpi.so.2.2)
 if(real_scalapack AND NOT CMAKE_CROSSCOMPILING)

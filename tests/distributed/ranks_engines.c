@@ -2,7 +2,8 @@
  * there.
  *
  * Both libraries are there, or with the argument "absent" the last rank has none. With "hosts" each rank has another
- * host, and the variables of the command. With "crash", "hang" and "wrong" the library is engine_double.c. */
+ * host, and the variables of the command. With "mixed" libraries prefer symbols that all see. With "crash", "hang" and
+ * "wrong" the library is engine_double.c. */
 #include "distributed/ranks.h"
 
 #include <stdio.h>
@@ -123,6 +124,18 @@ static void check_absent(void) {
     bp_explanation_release(explanation);
 }
 
+/* MKL's BLACS is visible to all then: the other library would call it. */
+static void check_mixed(void) {
+    CHECK(bp_set("dist.preferred", "mkl") == BP_OK, "set");
+    CHECK(bp_matmul(&a.view.tensor, &b.view.tensor, &c.view.tensor) == BP_OK, "matmul on mkl");
+    CHECK(bp_set("dist.preferred", "auto") == BP_OK && bp_set("dispatch.exclude", "mkl") == BP_OK, "set");
+    const bp_status status = bp_matmul(&a.view.tensor, &b.view.tensor, &c.view.tensor);
+    CHECK(status == BP_E_NO_CANDIDATE && strstr(bp_last_error(), "another BLACS") != NULL, "%s",
+          bp_status_name(status));
+    CHECK(bp_set("dispatch.exclude", "") == BP_OK, "set");
+    CHECK(bp_matmul(&a.view.tensor, &b.view.tensor, &c.view.tensor) == BP_OK, "matmul on mkl again");
+}
+
 /* ---- A library that does not work ---- */
 
 static void check_broken(const char *words) {
@@ -165,6 +178,8 @@ int main(int count, char **arguments) {
         check_hosts();
     } else if (absent) {
         check_absent();
+    } else if (strcmp(kind, "mixed") == 0) {
+        check_mixed();
     } else if (strcmp(kind, "wrong") == 0) {
         check_broken("wrong results in probe: potrf f64");
     } else if (*kind) {

@@ -4,6 +4,9 @@
  * process abort it. So the library is the one that the communicator has found for its MPI (bp_dist_place.engines). */
 #include "providers/scalapack/scalapack.h"
 
+#include <dlfcn.h>
+#include <link.h>
+
 static bp_status open_instance(const bp_host *host, const char *engine, const bp_library_info *library, void **made) {
     bp__scalapack_instance *instance = host->allocate(sizeof *instance);
     if (!instance) {
@@ -48,11 +51,49 @@ const bp_dist_engine *bp__scalapack_engine(const bp__scalapack_instance *instanc
     return NULL;
 }
 
+/* Returns the function that a library calls by that name; NULL if it calls none or that is unknown. */
+static void *called_by(void *handle, const char *name) {
+    struct link_map *map = NULL;
+    const ElfW(Sym) *symbols = NULL;
+    const ElfW(Rela) *calls = NULL;
+    const char *names = NULL;
+    size_t bytes = 0;
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) {
+        return NULL;
+    }
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+        const uintptr_t address = d->d_un.d_ptr;
+        symbols = d->d_tag == DT_SYMTAB ? BP__ADDRESS_CAST(const ElfW(Sym) *, address) : symbols;
+        names = d->d_tag == DT_STRTAB ? BP__ADDRESS_CAST(const char *, address) : names;
+        calls = d->d_tag == DT_JMPREL ? BP__ADDRESS_CAST(const ElfW(Rela) *, address) : calls;
+        bytes = d->d_tag == DT_PLTRELSZ ? d->d_un.d_val : bytes;
+    }
+    for (size_t i = 0; symbols && names && calls && i < bytes / sizeof *calls; i++) {
+        if (strcmp(names + symbols[ELF64_R_SYM(calls[i].r_info)].st_name, name) == 0) {
+            return *BP__ADDRESS_CAST(void **, map->l_addr + calls[i].r_offset);
+        }
+    }
+    return NULL;
+}
+
+/* Without RTLD_DEEPBIND the library calls another BLACS if all of the process sees one, such as MKL's after its use. */
+static bp_status check_calls(const bp_host *host, const bp_dist_engine *engine, void *handle) {
+    static const char name[] = "Cblacs_gridinfo";
+    const void *called = called_by(handle, name);
+    return !called || called == host->symbol(handle, name)
+               ? BP_OK
+               : host->fail(
+                     BP_E_UNSUPPORTED,
+                     "%s would call another BLACS, which the process has opened before: set registry.deepbind to "
+                     "auto, or use one ScaLAPACK in a program",
+                     engine->path);
+}
+
 /* The library brings its BLACS, and the BLAS that it names. */
 static bp_status open_whole(const bp_host *host, const bp_dist_engine *engine, bp__scalapack_handles *handles) {
     const bp_status status = host->open_named(engine->file, &handles->routines);
     handles->blacs = handles->blas = handles->routines;
-    return status;
+    return status == BP_OK ? check_calls(host, engine, handles->routines) : status;
 }
 
 static bp_status find_blacs(bp__scalapack_instance *instance, const bp__scalapack_handles *handles) {
