@@ -37,14 +37,14 @@ _backplane_options() {
             --scale --dropout --reverse --projection --kind --first --second --to --row-dims --correction --before --after
             --value --shifts --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode
             --driver --rcond --rtol --atol --ord --keepdim --power" ;;
-        eval) echo "--output --set --explain --device --bf16 --ranks --mpi --threads --timeout --launcher-options --alpha --beta
+        eval) echo "--output --set --explain --device --bf16 --ranks --mpi --threads --timeout --hosts --launcher-options --alpha --beta
             --trans-a --trans-b --conj-a --conj-b --strategy --minimize --memory-limit --trials --work --seed --contraction-path
             --seconds --n --s --dim --norm --stride --size --padding --padding-end --dilation --groups --output-padding
             --activation --relu --kernel --output-size --ceil --exclude-padding --eps --divisor --causal --gqa --scale --dropout
             --reverse --projection --kind --first --second --to --row-dims --correction --before --after --value --shifts
             --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond
             --rtol --atol --ord --keepdim --power" ;;
-        run) echo "--output --dimension --constant --seed --set --json --ranks --mpi --threads --timeout --launcher-options" ;;
+        run) echo "--output --dimension --constant --seed --set --json --ranks --mpi --threads --timeout --hosts --launcher-options" ;;
         compare) echo "--repeat --set --bf16 --json --alpha --beta --trans-a --trans-b --conj-a --conj-b --strategy --minimize
             --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size --padding
             --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil

@@ -150,6 +150,7 @@ complete -c backplane -n "$using eval" -s n -l ranks -x -d 'Matrices, linear alg
 complete -c backplane -n "$using eval run" -l mpi -x -d 'The MPI: openmpi or mpich'
 complete -c backplane -n "$using eval run" -l threads -x -d 'Threads of each rank'
 complete -c backplane -n "$using eval run" -l timeout -x -d 'End the program after this time, with exit code 124'
+complete -c backplane -n "$using eval run" -l hosts -x -d 'Hosts of the ranks: a,b (divided evenly) or a:3,b:1 (ranks of each)'
 complete -c backplane -n "$using eval run" -l launcher-options -x -d 'Further options of the launcher, separated by spaces'
 complete -c backplane -n "$using run" -s o -l output -r -F -d 'Output file (.npy) of the first output'
 complete -c backplane -n "$using run" -l seed -x -d 'Random inputs of this seed'

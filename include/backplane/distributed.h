@@ -8,7 +8,8 @@
  * another except by bp_redistribute(). Element types are f32, f64, c64 and c128.
  *
  * MPI, ScaLAPACK and FFTW-MPI are found at run time: an MPI that the program has loaded is used, and never a second
- * one. MPI is initialized only if the program asks for it, and finalized only if it was initialized here.
+ * one. MPI is initialized only if the program asks for it, and finalized only if it was initialized here. The setting
+ * dist.preferred chooses among the ScaLAPACK that is built for the MPI and MKL's; all ranks run the same one.
  *
  * Every rank of the communicator makes the same calls in the same order. A call of an operation, and the making of a
  * plan, begin with one reduction by which the ranks compare what they are about to do. If they differ, or if a check
@@ -40,9 +41,10 @@ typedef struct bp_comm bp_comm;
  * `handle_size` is sizeof(MPI_Comm), which tells the two kinds of MPI apart. `library` is the file of the MPI that the
  * handle belongs to; NULL if the process has only one MPI. The communicator is duplicated, and latency and bandwidth
  * are measured: all its ranks make this call.
- * Errors: BP_E_NOT_FOUND (no MPI is loaded), BP_E_ARGUMENT (NULL; another size than this MPI's handles have; several
- * MPIs, and no `library`; a library that is not loaded), BP_E_UNSUPPORTED (MPI is not initialized, or finalized; the
- * launcher belongs to another MPI), BP_E_SYMBOL, BP_E_FORKED, BP_E_NO_MEMORY, BP_E_SYSTEM (MPI reports an error). */
+ * Errors: BP_E_NOT_FOUND (no MPI is loaded), BP_E_ARGUMENT (NULL; MPI_COMM_NULL or an intercommunicator; another size
+ * than this MPI's handles have; several MPIs, and no `library`; a library that is not loaded), BP_E_UNSUPPORTED (MPI is
+ * not initialized, or finalized; the launcher belongs to another MPI), BP_E_SYMBOL, BP_E_FORKED, BP_E_NO_MEMORY,
+ * BP_E_SYSTEM (MPI reports an error). */
 BP_API bp_status bp_comm_from_mpi(bp_comm **comm, const void *handle, size_t handle_size, const char *library);
 
 /* Opens a communicator of all ranks of the program. If no MPI is loaded, the MPI of the launcher is, or, without a
@@ -215,6 +217,16 @@ typedef struct bp_dist_closing {
     void (*close)(struct bp_dist_closing *self, int usable);
 } bp_dist_closing;
 
+/* A library that may compute on distributed operands, as this rank sees it. Strings are never NULL. */
+typedef struct bp_dist_engine {
+    const char *name;   /* "scalapack", "mkl" */
+    const char *file;   /* its name, for bp_host.open_named(); "": there is none, or the ranks are not here */
+    const char *path;   /* where it is */
+    const char *reason; /* why it cannot run here, or on another rank; "": it can run on all ranks */
+} bp_dist_engine;
+
+#define BP_DIST_ENGINES 2
+
 /* What bp_host.device_open() gives for the place of a distributed operand. The runtime is "mpi". */
 typedef struct bp_dist_place {
     size_t struct_size;
@@ -236,8 +248,10 @@ typedef struct bp_dist_place {
     bp_status (*sum)(const struct bp_dist_place *place, double *values, int count);
     bp_status (*largest)(const struct bp_dist_place *place, double *values, int count);
     double flops_per_sec; /* of a rank, in f64; 0: unknown */
-    /* For runs: what is to be closed with the communicator. */
+    /* Since 5.5. For runs: what is to be closed with the communicator. */
     void (*at_close)(const struct bp_dist_place *place, bp_dist_closing *closing);
+    /* BP_DIST_ENGINES entries. */
+    const bp_dist_engine *engines;
 } bp_dist_place;
 
 #ifdef __cplusplus

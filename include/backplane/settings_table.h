@@ -265,6 +265,8 @@
       "Grid of a distribution that names none (grid 0, 0): rows and columns of ranks, such as 2x3; auto = all ranks, as square as possible, with no more rows than columns.") \
     X(dist_block, 138, "dist.block", INT, "64", "1..2147483647", "", 0, "distributed operands", \
       "Rows and columns of a block, in a distribution that names none (block 0).") \
+    X(dist_preferred, 140, "dist.preferred", ENUM, "auto", "auto|scalapack|mkl", "", BP_SETTING_POLICY, "distributed operands", \
+      "Library to use for distributed operands if it can run the call on all ranks: scalapack, the library that is built for the MPI; mkl, MKL's ScaLAPACK; auto = the first of them that can.") \
     X(graph_backend, 129, "graph.backend", TEXT, "auto", "", "", 0, "graphs", \
       "How graphs run: auto = planned as a whole, with packed constants and one workspace; eager = node by node, each as its own call; or planned, with a comma-separated list of backends of regions (graph_backend.h): names in order of preference, and -NAME for one that runs none.") \
     X(graph_block_bytes, 133, "graph.block_bytes", INT, "0", "0..4611686018427387904", "", 0, "graphs", \

@@ -295,6 +295,7 @@ class Dist(Settings):
     timeout: int
     grid: str
     block: int
+    preferred: Literal["auto", "scalapack", "mkl"]
 
 class Graph(Settings):
     backend: str
@@ -476,6 +477,7 @@ Named = TypedDict(
         "dist.timeout": int,
         "dist.grid": str,
         "dist.block": int,
+        "dist.preferred": Literal["auto", "scalapack", "mkl"],
         "graph.backend": str,
         "graph.block_bytes": int,
         "graph.layout": Literal["auto", "row_major", "channels_last"],
@@ -620,6 +622,7 @@ class Keywords(TypedDict, total=False):
     dist__timeout: int
     dist__grid: str
     dist__block: int
+    dist__preferred: Literal["auto", "scalapack", "mkl"]
     graph__backend: str
     graph__block_bytes: int
     graph__layout: Literal["auto", "row_major", "channels_last"]

@@ -7,6 +7,7 @@
 #include "dispatch/internal.h"
 
 #include "base/base.h"
+#include "dist/internal.h"
 #include "machine/internal.h"
 #include "registry/internal.h"
 
@@ -338,7 +339,9 @@ int bp_setting_has_effect(const char *name, const char **why) {
     const bp_setting_info *entry = name ? bp_setting_at(bp_setting_find(name)) : NULL;
     const bp__family *family = entry ? family_choosing_by(name) : NULL;
     const char *reason = "";
-    if (family) {
+    if (entry && entry->number == BP_SET_dist_preferred) {
+        reason = bp__dist_engines_here() > 1 ? "" : "this machine has no second library for distributed operands";
+    } else if (family) {
         reason = why_no_choice(family);
     } else if (entry && strncmp(entry->affects, "nothing", strlen("nothing")) == 0) {
         reason = entry->affects;

@@ -4,6 +4,7 @@
 #include "dispatch/times/tune.h"
 #include "base/uncancelled.h"
 #include "device/internal.h"
+#include "dist/internal.h"
 #include "dispatch/needs.h"
 #include "registry/internal.h"
 
@@ -28,9 +29,9 @@ static int cheapest_offer(const bp__choice *choice, const char *name, int match)
 }
 
 /* Returns how specific a refusal is, from 0 to 2. Several providers of a library, or libraries of a family, may refuse.
- * The one that offers the operation and the type gives the useful reason. */
+ * The one that offers the operation and the type, on the device, gives the useful reason. */
 static int weight(bp_reason reason) {
-    return reason == BP_REASON_OP ? 0 : reason == BP_REASON_DTYPE ? 1 : 2;
+    return reason == BP_REASON_OP ? 0 : reason == BP_REASON_DTYPE || reason == BP_REASON_DEVICE ? 1 : 2;
 }
 
 /* Returns the best match for a preference among all offers, usable or not; -1 if no candidate matches. The library
@@ -62,6 +63,9 @@ static void decide_by_cost(bp__choice *choice, const bp_problem *problem) {
         bp__text_add(&choice->decision, "the only candidate that accepts");
     } else if (open > 1 && bp__kernels_ordered(problem)) {
         bp__text_addf(&choice->decision, "the first kernel of %s that accepts", bp__kernels_order(problem));
+    } else if (open > 1 && bp__place_is_map(problem->place)) {
+        bp__text_addf(&choice->decision,
+                      "lowest estimated time of %d that accept; the first of dist.preferred if equal", open);
     } else if (open > 1 && *choice->neighbour) {
         char age[64];
         bp__text_addf(&choice->decision, "lowest time of %d candidates that accept, from a measured neighbour %s, %s",
@@ -98,7 +102,10 @@ static void describe_refusals(bp__choice *choice) {
                           kernel, o->failed ? "failed when tried" : text_of(&o->verdict));
         }
     }
-    if (listed == 0) {
+    if (listed == 0 && bp__place_is_map(choice->asked.place)) {
+        bp__text_addf(&choice->decision, "no library offers %s for distributed operands",
+                      bp_op_name((bp_op)choice->asked.op));
+    } else if (listed == 0) {
         bp__text_addf(&choice->decision, "none of %d candidates offers %s", choice->count,
                       bp_op_name((bp_op)choice->asked.op));
     }
@@ -119,9 +126,14 @@ static const char *origin_text(bp_setting_id id, char *buffer, size_t size) {
     return buffer;
 }
 
-/* Returns the name of the family's preference setting, such as "blas.preferred". */
+/* Returns the setting of the preferred library: of the family, or for all distributed operands. */
+static int preference_id(const bp_problem *problem) {
+    return bp__place_is_map(problem->place) ? BP_SET_dist_preferred : bp__family_of(problem)->preference;
+}
+
+/* Returns its name, such as "blas.preferred". */
 static const char *preference(const bp__choice *choice) {
-    return bp_setting_at(bp__family_of(&choice->asked)->preference)->name;
+    return bp_setting_at(preference_id(&choice->asked))->name;
 }
 
 /* Writes the algorithms that the library accepts, because it does not offer the requested one. */
@@ -232,7 +244,13 @@ static int counterpart(const bp__choice *choice, int wanted) {
 
 static bool is_preferable(const bp_problem *problem) {
     const bp__family *family = bp__family_of(problem);
-    return family->preference != BP__NO_SETTING && !(family->is_trivial && family->is_trivial(problem));
+    return preference_id(problem) != BP__NO_SETTING && !(family->is_trivial && family->is_trivial(problem));
+}
+
+/* dist.preferred is for all operations, also for those that the library does not have. */
+static bool is_for_others(const bp__choice *choice, int wanted) {
+    return bp__place_is_map(choice->asked.place) && wanted >= 0 &&
+           choice->offers[wanted].verdict.reason == BP_REASON_OP;
 }
 
 static void decide(bp__choice *choice, const bp_problem *problem) {
@@ -247,6 +265,10 @@ static void decide(bp__choice *choice, const bp_problem *problem) {
         return;
     }
     int wanted = best_match(choice, preferred);
+    if (is_for_others(choice, wanted)) {
+        decide_by_cost(choice, problem);
+        return;
+    }
     int quality = wanted < 0 ? 1 : bp__name_matches(preferred, choice->offers[wanted].candidate, NULL);
     choice->chosen = cheapest_offer(choice, preferred, quality);
     bool exact = choice->chosen >= 0;
@@ -257,7 +279,7 @@ static void decide(bp__choice *choice, const bp_problem *problem) {
     }
     char origin[256];
     bp__text_addf(&choice->decision, "preferred by %s=%s (%s)%s", preference(choice), preferred,
-                  origin_text((bp_setting_id)bp__family_of(problem)->preference, origin, sizeof origin),
+                  origin_text((bp_setting_id)preference_id(problem), origin, sizeof origin),
                   exact ? "" : ", whose family has another library for this type");
 }
 

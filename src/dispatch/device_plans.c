@@ -26,6 +26,9 @@ void bp__policy_on_device(bp_policy *policy, const bp__family *family, int32_t p
     if (bp__place_is_cuda(place)) {
         bp__policy_on_cuda(policy, family);
     }
+    if (bp__place_is_map(place) && !family->kernels) {
+        bp__policy_on_map(policy);
+    }
     policy->benchmark = BP__BENCHMARK_OFF; /* private operands are in host memory */
     policy->tuning = BP__TUNING_OFF;
     policy->measured = 0;

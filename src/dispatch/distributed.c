@@ -20,13 +20,18 @@ typedef struct distributed {
 /* A run of a plan of the program, which compares nothing. */
 static _Thread_local bool is_held __attribute__((tls_model("initial-exec")));
 
-static void hash_problem(const bp_problem *problem, bp__dist_hashes *hashes) {
+static void hash_problem(const bp_problem *problem, const bp__candidate *candidate, bp__dist_hashes *hashes) {
     const uint32_t call[2] = {problem->op, problem->dtype};
     const uint8_t options[3] = {problem->policy.deterministic, problem->policy.precision, problem->policy.constraints};
     const uint64_t sizes = bp__hash(&problem->of, bp__family_of(problem)->size);
     memset(hashes, 0, sizeof *hashes);
     hashes->part[BP__DIST_CALL] = (uint32_t)(bp__hash(call, sizeof call) ^ sizes);
     hashes->part[BP__DIST_OPTIONS] = (uint32_t)bp__hash(options, sizeof options);
+    if (candidate) {
+        const char *name = candidate->provider->name, *version = bp__candidate_version(candidate);
+        hashes->part[BP__DIST_ENGINE] =
+            (uint32_t)bp__hash(name, strlen(name)) ^ (uint32_t)bp__hash(version, strlen(version));
+    }
 }
 
 static bp_status enqueue(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
@@ -51,7 +56,8 @@ static void destroy(bp_prepared *self) {
     bp__free(d);
 }
 
-bp_status bp__prepare_distributed(const bp_problem *problem, bp_prepared *inner, bp_prepared **prepared) {
+bp_status bp__prepare_distributed(const bp_problem *problem, const bp__candidate *candidate, bp_prepared *inner,
+                                  bp_prepared **prepared) {
     distributed *d = bp__alloc_zero(1, sizeof *d);
     if (!d) {
         return bp__fail_memory(sizeof *d, "a plan");
@@ -60,7 +66,7 @@ bp_status bp__prepare_distributed(const bp_problem *problem, bp_prepared *inner,
     d->inner = inner;
     d->place = problem->place;
     d->process = *bp__fork_count();
-    hash_problem(problem, &d->hashes);
+    hash_problem(problem, candidate, &d->hashes);
     *prepared = &d->base;
     return BP_OK;
 }
@@ -79,13 +85,13 @@ void bp__distributed_release(bool before) {
     is_held = before;
 }
 
-bp_status bp__distributed_conclude(const bp_problem *problem, bp_status status) {
+bp_status bp__distributed_conclude(const bp_problem *problem, const bp__candidate *candidate, bp_status status) {
     bp__dist_hashes hashes;
     if (!bp__place_is_map(problem->place)) {
         return status;
     }
     if (status == BP_OK) {
-        hash_problem(problem, &hashes);
+        hash_problem(problem, candidate, &hashes);
     }
     return bp__map_conclude(problem->place, status == BP_OK ? &hashes : NULL, status);
 }

@@ -140,13 +140,16 @@ static void add_exclusion(bp__choice *choice, bp__candidate *candidate, const ch
 }
 
 /* Refuses a candidate that does not work on the problem's device. On the host, the providers of devices are of no
- * interest, and on a device those that do not offer the operation anywhere. */
+ * interest, on a device those that do not offer the operation anywhere, and for distributed operands all but those that
+ * offer it on the host. */
 BP__OWN_FRAME static void add_device_refusal(bp__choice *choice, bp__candidate *candidate) {
     bp_problem on_host = choice->asked;
     on_host.place = 0;
-    const bool relevant = choice->asked.place != 0 && reasons_of(candidate, &on_host) != 1u << BP_REASON_OP;
+    const bool map = bp__place_is_map(choice->asked.place);
+    const uint32_t there = choice->asked.place != 0 ? reasons_of(candidate, &on_host) : 1u << BP_REASON_OP;
+    const bool relevant = there != 1u << BP_REASON_OP && (there != 0 || !map);
     char text[96] = "";
-    if (relevant && bp__place_is_map(choice->asked.place)) {
+    if (relevant && map) {
         snprintf(text, sizeof text, "the operands are distributed");
     } else if (relevant && candidate->provider->runtimes) {
         snprintf(text, sizeof text, "works on devices of %.64s only", candidate->provider->runtimes);
@@ -231,6 +234,10 @@ static void collect_on_one_thread(bp__choice *choice, bp__candidate *candidate, 
 static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
     const bp_problem *problem = &choice->asked;
     char text[96];
+    if (bp__place_is_map(problem->place) && !works_on(candidate->provider, problem->place)) {
+        add_device_refusal(choice, candidate); /* whatever else is against it */
+        return;
+    }
     bp__exclusion exclusion = bp__name_excluded(exclude, candidate, NULL);
     const char *off = exclusion ? bp__name_why_excluded(exclusion, problem, text, sizeof text)
                                 : bp__candidate_off(candidate, &problem->policy);

@@ -253,6 +253,7 @@ bp_status bp__problem_put_on_device(bp_problem *problem, const bp__family *famil
  * host only. */
 void bp__policy_on_device(bp_policy *policy, const bp__family *family, int32_t place);
 void bp__policy_on_cuda(bp_policy *policy, const bp__family *family); /* policy_cuda.c: settings of cuda and cudnn */
+void bp__policy_on_map(bp_policy *policy);                            /* dist.preferred, of distributed operands */
 /* ---- Alignment of workspaces (aligned.c) ---- */
 /* Checks what a provider's plan asks for; on the host, makes it a plan that needs 64 bytes. Destroys it on failure. */
 bp_status bp__workspace_align(bp_prepared **prepared, int32_t place);
@@ -266,14 +267,15 @@ uint64_t bp__workspace_start(const bp_operand *workspace, int32_t place, size_t 
 bp_status bp__prepare_on_device(const bp_problem *problem, const char *text, bp_prepared *inner,
                                 bp_prepared **prepared);
 /* The same for distributed operands; and the part of the provider. */
-bp_status bp__prepare_distributed(const bp_problem *problem, bp_prepared *inner, bp_prepared **prepared);
+bp_status bp__prepare_distributed(const bp_problem *problem, const bp__candidate *candidate, bp_prepared *inner,
+                                  bp_prepared **prepared);
 const bp_prepared *bp__distributed_inner(const bp_prepared *prepared);
 /* Enclose a run of a plan with distributed operands that the program holds: the ranks compare nothing then. */
 bool bp__distributed_hold(void);
 void bp__distributed_release(bool before);
 /* Ends a call with distributed operands that has not reached a run: with this status on this rank. Returns the status
- * of all ranks. Returns `status` for other calls. */
-bp_status bp__distributed_conclude(const bp_problem *problem, bp_status status);
+ * of all ranks. Returns `status` for other calls. `candidate`: of a plan that was made; NULL: none. */
+bp_status bp__distributed_conclude(const bp_problem *problem, const bp__candidate *candidate, bp_status status);
 /* Returns the provider's or the operation's part of a plan, which a plan on a device wraps. */
 const bp_prepared *bp__plan_inner(const bp_plan *plan);
 bp_status bp__prepare_transferred(const bp_problem *problem, bp_prepared *inner, bp_prepared **prepared);

@@ -154,11 +154,11 @@ bp_status bp__operation_run_request(bp__operation *o, const bp__family *family, 
     bp_problem problem;
     const bp_status status = bp__problem_make(&problem, family, request);
     if (status != BP_OK) {
-        return bp__distributed_conclude(&problem, status);
+        return bp__distributed_conclude(&problem, NULL, status);
     }
     if (writes_nothing(o)) {
         bp__thread.last_serial = BP__NO_PLAN_RAN;
-        return bp__distributed_conclude(&problem, BP_OK);
+        return bp__distributed_conclude(&problem, NULL, BP_OK);
     }
     return bp__operation_plan_and_run(o, &problem);
 }
@@ -207,7 +207,7 @@ bp_status bp__plan_for(bp_plan **plan, const bp_options *options, const bp__fami
     if (status == BP_OK) {
         status = bp__cache_get(plan, &problem, &fresh);
     }
-    bp_status concluded = bp__distributed_conclude(&problem, status);
+    bp_status concluded = bp__distributed_conclude(&problem, status == BP_OK ? (*plan)->candidate : NULL, status);
     if (status == BP_OK && concluded != BP_OK) {
         bp__plan_release(*plan);
         *plan = NULL;

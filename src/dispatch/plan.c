@@ -161,8 +161,9 @@ BP__OWN_FRAME static bp_status wrap_call(bp_prepared **prepared, const bp__choic
         BP__TRY(replace(prepared, status, &outer));
     }
     if (problem->place != 0) {
-        status = bp__place_is_map(problem->place) ? bp__prepare_distributed(problem, *prepared, &outer)
-                                                  : bp__prepare_on_device(problem, text, *prepared, &outer);
+        status = bp__place_is_map(problem->place)
+                     ? bp__prepare_distributed(problem, choice->offers[choice->chosen].candidate, *prepared, &outer)
+                     : bp__prepare_on_device(problem, text, *prepared, &outer);
         BP__TRY(replace(prepared, status, &outer));
     }
     return BP_OK;

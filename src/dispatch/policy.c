@@ -200,6 +200,14 @@ static void apply_preference(bp_policy *policy, const bp__family *family) {
     bp__text_free(&both);
 }
 
+void bp__policy_on_map(bp_policy *policy) {
+    static const char *const names[] = {"", "scalapack", "mkl"}; /* the words of dist.preferred */
+    const char *preferred = names[bp__setting_int(BP_SET_dist_preferred)];
+    pthread_mutex_lock(&bp__policy_mutex);
+    policy->preferred = text_handle(preferred);
+    pthread_mutex_unlock(&bp__policy_mutex);
+}
+
 const char *bp__policy_preferred(const bp_problem *problem) {
     const char *text = bp__policy_text(problem->policy.preferred);
     const char *mark = bp__family_of(problem)->kernels ? strchr(text, *BP__PREFERRED) : NULL;

@@ -20,7 +20,7 @@ extern const bp_provider bp_provider_cublas, bp_provider_cudnn, bp_provider_cuff
     bp_provider_nvrtc;
 #endif
 #ifdef BP_BUILTIN_SCALAPACK
-extern const bp_provider bp_provider_scalapack;
+extern const bp_provider bp_provider_scalapack, bp_provider_mkl_scalapack;
 #endif
 
 const bp_provider *const bp__builtin_providers[] = {
@@ -49,6 +49,7 @@ const bp_provider *const bp__builtin_providers[] = {
 #endif
 #ifdef BP_BUILTIN_SCALAPACK
     &bp_provider_scalapack,
+    &bp_provider_mkl_scalapack,
 #endif
     NULL,
 };

@@ -92,7 +92,7 @@ static bp_status plan_and_run(const bp_problem *problem, bp__runner run, const v
     *ran = NULL;
     bp_status status = bp__cache_get(&plan, problem, &fresh);
     if (status != BP_OK) {
-        return bp__distributed_conclude(problem, status);
+        return bp__distributed_conclude(problem, NULL, status);
     }
     status = run_observed(run, call, plan, fresh);
     bool library_failed = another_may_run(status) && !bp__adapted(problem); /* else the adapter's copies may have failed

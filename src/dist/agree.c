@@ -82,7 +82,8 @@ static bp_status find_other(bp_comm *comm, uint32_t part, int *rank) {
 
 static bp_status tell_difference(bp_comm *comm, const bp__dist_hashes *hashes, int part) {
     static const char *const what[] = {"another operation, type or size", "another grid, block or source",
-                                       "other settings", "another version of this library or of MPI"};
+                                       "other settings", "another version of this library or of MPI",
+                                       "another library, or another version of it, for this call (dist.preferred)"};
     int rank = 0;
     BP__TRY(find_other(comm, hashes->part[part], &rank));
     return bp__fail(BP_E_ARGUMENT, "rank %d has %s than rank 0: all ranks must make the same call", rank, what[part]);

@@ -184,6 +184,7 @@ static bp_status duplicate(bp_comm *comm, intptr_t of) {
     mpi->Comm_rank(comm->handle, &comm->rank);
     mpi->Comm_size(comm->handle, &comm->size);
     tell_version(comm);
+    BP__TRY(bp__comm_find_engines(comm));
     return bp__comm_measure(comm);
 }
 
@@ -258,6 +259,18 @@ static bp_status handle_of(const bp__mpi *mpi, const void *handle, size_t size, 
     return BP_OK;
 }
 
+/* MPI itself would end the program. */
+static bp_status check_handle(const bp__mpi *mpi, intptr_t of) {
+    int between_groups = 0;
+    if (of == mpi->null) {
+        return bp__fail(BP_E_ARGUMENT, "the handle is MPI_COMM_NULL: this process is not in the communicator");
+    }
+    mpi->Comm_test_inter(of, &between_groups);
+    return between_groups ? bp__fail(BP_E_ARGUMENT, "the handle is an intercommunicator, whose two groups have no "
+                                                    "common numbers of ranks")
+                          : BP_OK;
+}
+
 bp_status bp_comm_from_mpi(bp_comm **comm, const void *handle, size_t handle_size, const char *library) {
     BP__UNCANCELLED;
     const bp__mpi *mpi;
@@ -270,6 +283,7 @@ bp_status bp_comm_from_mpi(bp_comm **comm, const void *handle, size_t handle_siz
     BP__TRY(handle_of(mpi, handle, handle_size, &of));
     bp__mpi_lock();
     bp_status status = check_state(mpi, false);
+    status = status == BP_OK ? check_handle(mpi, of) : status;
     status = status == BP_OK ? open_duplicate(comm, mpi, of) : status;
     bp__mpi_unlock();
     return status;
@@ -315,6 +329,7 @@ bp_status bp_comm_from_machine(bp_comm **comm, const bp_comm_machine *machine) {
     made->bytes_per_sec = machine->bytes_per_sec;
     made->flops_per_sec = machine->flops_per_sec;
     made->process = process_number();
+    bp__comm_find_engines(made); /* searches nothing: all are taken as present */
     bp__mpi_lock();
     made->serial = ++last_serial;
     planned_count++;

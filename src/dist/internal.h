@@ -33,6 +33,7 @@ typedef enum bp__dist_part {
     BP__DIST_LAYOUT,  /* grid, block and source */
     BP__DIST_OPTIONS, /* settings that change the result */
     BP__DIST_VERSION, /* of this library and of MPI */
+    BP__DIST_ENGINE,  /* the library that runs it */
     BP__DIST_PARTS
 } bp__dist_part;
 
@@ -70,6 +71,7 @@ typedef enum bp__mpi_family { BP__OPEN_MPI, BP__MPICH, BP__MPI_ABI } bp__mpi_fam
     X(Comm_free, (void *comm))                                                                                         \
     X(Comm_rank, (intptr_t comm, int *rank))                                                                           \
     X(Comm_size, (intptr_t comm, int *size))                                                                           \
+    X(Comm_test_inter, (intptr_t comm, int *flag))                                                                     \
     X(Comm_set_errhandler, (intptr_t comm, intptr_t handler))                                                          \
     X(Get_library_version, (char *text, int *length))                                                                  \
     X(Iallreduce, (const void *from, void *to, int count, intptr_t type, intptr_t op, intptr_t comm, void *request))   \
@@ -85,7 +87,7 @@ typedef struct bp__mpi {
     const char *path;
     bp__mpi_family family;
     bool handles_are_ints;
-    intptr_t world, real, byte, sum, largest, errors_return, errors_are_fatal;
+    intptr_t world, null, real, byte, sum, largest, errors_return, errors_are_fatal;
 #define X(name, parameters) int(*name) parameters;
     BP__MPI_FUNCTIONS(X)
 #undef X
@@ -124,6 +126,7 @@ struct bp_comm {
     double latency_ns, bytes_per_sec, flops_per_sec;
     bp__dist_hashes hashes;   /* of what runs */
     bp_dist_closing *closing; /* what providers close with it */
+    bp_dist_engine engines[BP_DIST_ENGINES];
     char version[96];
     /* Memory of requests that may never end. */
     double sent[BP__AGREED], received[BP__AGREED];
@@ -147,6 +150,18 @@ bp_status bp__comm_wait(bp_comm *comm, intptr_t *request, int started, const cha
 /* Compares hashes and statuses (agree.c). */
 bp_status bp__comm_agree(bp_comm *comm, const bp__dist_hashes *hashes, bp_status status, int *flag);
 bp_status bp__comm_reduce(bp_comm *comm, double *values, int count, bool largest);
+
+/* Finds the libraries that all ranks have (engines.c). All ranks call it. */
+bp_status bp__comm_find_engines(bp_comm *comm);
+/* Returns how many of them this machine has for the MPI of the process or, if there is none yet, of its launcher. */
+int bp__dist_engines_here(void);
+
+/* Returns why a library of ScaLAPACK cannot be used, after a test in a child process; "" if it can, NULL without
+ * memory. Interned. The second function switches that off, in this child itself; the third forgets what this process
+ * knows. */
+const char *bp__engine_why_broken(const bp__mpi *mpi, const bp_dist_engine *engine);
+void bp__engines_leave_probe(void);
+void bp__engines_reset(void);
 
 /* Measures latency and bandwidth (measure.c). All ranks call it. */
 bp_status bp__comm_measure(bp_comm *comm);

@@ -145,7 +145,8 @@ static void fill(map *m, const bp_dist *dist, int index) {
                                .sum = sum_of,
                                .largest = largest_of,
                                .flops_per_sec = dist->comm->flops_per_sec,
-                               .at_close = add_closing};
+                               .at_close = add_closing,
+                               .engines = dist->comm->engines};
     bp_dist_position(dist, -1, m->place.at);
     snprintf(m->id, sizeof m->id, "mpi:%d", index);
     snprintf(m->name, sizeof m->name, "%d rank%s, grid %dx%d, blocks of %dx%d", dist->comm->size,
@@ -204,6 +205,7 @@ void bp__maps_close(const bp_comm *comm) {
 }
 
 void bp__maps_reset(void) {
+    bp__engines_reset();
     for (int i = 0; i * CHUNK < count; i++) {
         bp__free(chunks[i]);
         chunks[i] = NULL;

@@ -36,6 +36,7 @@ static bool take_open_mpi(bp__mpi *mpi) {
         intptr_t *to;
         const char *name;
     } all[] = {{&mpi->world, "ompi_mpi_comm_world"},
+               {&mpi->null, "ompi_mpi_comm_null"},
                {&mpi->real, "ompi_mpi_double"},
                {&mpi->byte, "ompi_mpi_byte"},
                {&mpi->sum, "ompi_mpi_op_sum"},
@@ -61,13 +62,15 @@ static void take_constants(bp__mpi *mpi) {
     const char *name = strrchr(mpi->path, '/');
     if (strncmp(name ? name + 1 : mpi->path, "libmpi_abi.so", 13) == 0) {
         mpi->family = BP__MPI_ABI;
-        mpi->world = 0x101, mpi->real = 0x214, mpi->byte = 0x247, mpi->sum = 0x21, mpi->largest = 0x23;
+        mpi->world = 0x101, mpi->null = 0x100, mpi->real = 0x214, mpi->byte = 0x247, mpi->sum = 0x21,
+        mpi->largest = 0x23;
         mpi->errors_return = 0x143, mpi->errors_are_fatal = 0x141;
         return;
     }
     mpi->family = BP__MPICH;
     mpi->handles_are_ints = true;
-    mpi->world = 0x44000000, mpi->real = 0x4c00080b, mpi->byte = 0x4c00010d, mpi->sum = 0x58000003;
+    mpi->world = 0x44000000, mpi->null = 0x04000000, mpi->real = 0x4c00080b, mpi->byte = 0x4c00010d,
+    mpi->sum = 0x58000003;
     mpi->largest = 0x58000001, mpi->errors_return = 0x54000001, mpi->errors_are_fatal = 0x54000000;
 }
 

@@ -3,8 +3,8 @@
  *
  * Started by the registry only:
  *     backplane-probe PATH FAMILY_ID PREFIX SUFFIX CBLAS_SUFFIX KINDS DEEPBIND MILLISECONDS MEBIBYTES BRIEF
- * With --measure as its first argument it measures the times of a candidate instead (measure.c), and with --devices it
- * lists the devices of a runtime (devices.c).
+ * With --measure as its first argument it measures the times of a candidate instead (measure.c), with --devices it
+ * lists the devices of a runtime (devices.c), and with --engine it tests a ScaLAPACK (engines.c).
  */
 #include "probe/probe.h"
 #include "probe/program/main.h"
@@ -249,10 +249,14 @@ static void work(subject *library, progress *state) {
 int bp__probe_main(int count, char **words) {
     const bool measures = count > 1 && strcmp(words[1], "--measure") == 0;
     const bool lists = count > 1 && strcmp(words[1], "--devices") == 0;
-    if ((measures || lists) && fcntl(REPORT_FILE, F_GETFD) >= 0) {
+    const bool engine = count > 1 && strcmp(words[1], "--engine") == 0;
+    if ((measures || lists || engine) && fcntl(REPORT_FILE, F_GETFD) >= 0) {
         close_files_of_host();
         if (lists) {
             devices_main(count, words);
+        }
+        if (engine) {
+            engine_main(count, words);
         }
         measure_main(count, words);
     }

@@ -117,6 +117,9 @@ _Noreturn void measure_main(int count, char **words);
 /* Reports the devices of a runtime and ends the process (devices.c). */
 _Noreturn void devices_main(int count, char **words);
 
+/* Tests a library of distributed operands and ends the process (engines.c). */
+_Noreturn void engine_main(int count, char **words);
+
 /* Makes the calling process the one that reports. A copy of it made by the library may not report. */
 void become_reporter(void);
 bool may_report(void);

@@ -13,7 +13,7 @@ LISTS_OF_FUNCTIONS = ("providers/blas/routines.h", "providers/lapack/routines.h"
 SHARED_BY_ALL_PROVIDERS = "providers/least.h"
 SHARED_BY_PROVIDERS = {
     "providers/batch": ["providers/blas", "providers/fftw", "providers/lapack", "providers/mkl", "providers/native", "providers/xsmm"],
-    "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl", "providers/onednn", "providers/xsmm"],
+    "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl", "providers/onednn", "providers/scalapack", "providers/xsmm"],
     "providers/transform": ["providers/fftw", "providers/mkl"],
     "providers/kernels": ["providers/clblast", "providers/opencl", "providers/nvrtc"],
     "providers/opencl": ["providers/clblast"],

@@ -14,7 +14,7 @@ from modules import MAY_INCLUDE
 
 # Tables that lower modules use: each family's description, the list of classes that calibration measures (src/ops/classes.c), and each
 # provider and runtime that is built in.
-TABLES = re.compile(r"bp__(?:family|measuring)_[a-z_]+|bp__classes|bp_(?:provider|runtime)_[a-z]+")
+TABLES = re.compile(r"bp__(?:family|measuring)_[a-z_]+|bp__classes|bp_(?:provider|runtime)_[a-z_]+")
 # Objects of their own, which link the library from outside or not at all; reference_apart.py says what the references may call.
 PROGRAMS = ("src/cli/", "src/dropin/", "src/reference/", "src/probe/program/")
 # A prototype, or a variable that is defined elsewhere; its first name, and the rest of a list of variables.

@@ -8,7 +8,7 @@ MAY_INCLUDE = {
     "machine": ["base", "settings"],
     "store": ["base", "settings"],
     "registry": ["base", "settings", "store", "machine"],
-    "dist": ["base", "settings", "tensor", "machine", "registry"],
+    "dist": ["base", "settings", "store", "tensor", "machine", "registry"],
     "device": ["base", "settings", "store", "tensor", "machine", "registry", "dist"],
     "einsum": ["base", "settings"],
     "calibration": ["base", "settings", "store", "machine", "registry"],
@@ -18,5 +18,5 @@ MAY_INCLUDE = {
     "graph": ["base", "settings", "tensor", "dispatch", "ops"],
     "onnx": ["base", "tensor", "dispatch", "ops", "graph"],
     # The helper program makes plans of the library for the times that it measures.
-    "probe": ["base", "settings", "store", "tensor", "machine", "registry", "device", "calibration", "tuning", "dispatch"],
+    "probe": ["base", "settings", "store", "tensor", "machine", "registry", "dist", "device", "calibration", "tuning", "dispatch"],
 }

@@ -286,7 +286,7 @@ static void check_plans(void) {
     CHECK(memcmp(c.memory, d.memory, bytes) == 0, "a plan has other bits than a call");
     CHECK(bp_execute(plan, wrong, NULL) == BP_E_ARGUMENT, "an offset");
     bp_plan_info info = {.struct_size = sizeof info};
-    CHECK(bp_plan_describe(plan, &info) == BP_OK && strcmp(info.provider, "scalapack") == 0, "describe");
+    CHECK(bp_plan_describe(plan, &info) == BP_OK && strstr(info.provider, "scalapack") != NULL, "describe");
     bp_plan_release(plan);
     if (ranks_size > 1) { /* a rank with a wrong shape */
         c.view.shape[1] += is_last();
@@ -304,7 +304,8 @@ static void check_communicators(void) {
     CHECK(bp_comm_describe(ranks_comm, &info) == BP_OK, "describe");
     void *mpi = dlopen(info.library, RTLD_NOW | RTLD_NOLOAD);
     void *open_mpi = mpi ? dlsym(mpi, "ompi_mpi_comm_world") : NULL;
-    const int mpich = 0x44000000;
+    void *open_mpi_null = mpi ? dlsym(mpi, "ompi_mpi_comm_null") : NULL;
+    const int mpich = 0x44000000, mpich_null = 0x04000000;
     const void *handle = open_mpi ? (void *)&open_mpi : (void *)&mpich;
     const size_t size = open_mpi ? sizeof open_mpi : sizeof mpich;
     CHECK(bp_comm_from_mpi(&comm, handle, size, NULL) == BP_OK, "from_mpi");
@@ -312,6 +313,8 @@ static void check_communicators(void) {
     bp_comm *named_one = NULL;
     CHECK(bp_comm_from_mpi(&named_one, handle, size, info.library) == BP_OK, "from_mpi with its library");
     CHECK(bp_comm_close(named_one) == BP_OK, "close");
+    const void *null = open_mpi ? (void *)&open_mpi_null : (void *)&mpich_null;
+    expect(bp_comm_from_mpi(&named_one, null, size, NULL), BP_E_ARGUMENT, "MPI_COMM_NULL", "MPI_COMM_NULL");
     expect(bp_comm_from_mpi(&named_one, handle, size == 4 ? 8 : 4, NULL), BP_E_ARGUMENT, "handle_size", "another size");
     expect(bp_comm_from_mpi(&named_one, handle, size, "/no/such/libmpi.so"), BP_E_ARGUMENT, "/no/such",
            "another library");

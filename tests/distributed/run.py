@@ -1,6 +1,8 @@
 """Starts a program on several ranks, with the launcher of one MPI, and checks how it ends. Exits with 77 if that MPI is not installed.
 
-Usage: run.py BUILD openmpi|mpich|none RANKS [--says TEXT] [--fails] [--preload FILE] [--set NAME=VALUE] [--fftw] PROGRAM [ARGUMENT ...]
+With --engine mkl, calls run on MKL's ScaLAPACK, and otherwise on the library that Debian builds for the MPI. --fftw: FFTW-MPI is needed.
+
+Usage: run.py BUILD openmpi|mpich|none RANKS [--engine NAME] [--says TEXT] [--fails] [--preload FILE] [--set NAME=VALUE] [--fftw] PROGRAM [ARGUMENT ...]
 """
 
 import argparse
@@ -39,6 +41,14 @@ def need_fftw():
         skip("libfftw3_mpi is not installed (Debian: libfftw3-mpi3)")
 
 
+def engine_variables(engine):
+    """The setting that leaves one library. `both`: none."""
+    folder = pathlib.Path(os.environ.get("VIRTUAL_ENV", "")) / "lib"
+    if engine != "scalapack" and not list(folder.glob("libmkl_scalapack_lp64.so.*")):
+        skip(f"MKL is not installed in {folder} (PyPI: mkl)")
+    return {"scalapack": {"BACKPLANE_DISPATCH_EXCLUDE": "mkl"}, "mkl": {"BACKPLANE_DISPATCH_EXCLUDE": "scalapack"}, "both": {}}[engine]
+
+
 def command_of(options, preload):
     launcher = launcher_of(options.mpi)
     own = ["env", "LD_PRELOAD=" + ":".join(filter(None, preload)), options.program, *options.arguments]
@@ -52,6 +62,7 @@ def main():
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("mpi", choices=LAUNCHERS)
     parser.add_argument("ranks", type=int)
+    parser.add_argument("--engine", choices=("scalapack", "mkl", "both"), default="scalapack")
     parser.add_argument("--says", action="append", default=[])
     parser.add_argument("--fails", action="store_true")
     parser.add_argument("--preload", default="")
@@ -65,7 +76,7 @@ def main():
         skip("MPI is not instrumented for the thread sanitizer")
     if options.fftw:
         need_fftw()
-    environment = {**os.environ, **VARIABLES, **dict(each.split("=", 1) for each in options.set)}
+    environment = {**os.environ, **VARIABLES, **engine_variables(options.engine), **dict(each.split("=", 1) for each in options.set)}
     if sanitizers:  # MPI never frees some of its memory
         environment["ASAN_OPTIONS"] = environment.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
     command = command_of(options, [os.environ.get("TESTED_PRELOAD", "") if options.preload else "", options.preload])

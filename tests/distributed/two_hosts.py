@@ -1,9 +1,9 @@
 """Starts a program on two hosts, which are network namespaces with names and a network of their own, by Open MPI's launcher.
 
 With --cut the program gets the name of a folder as its last argument. Each rank writes a file READY.<rank> there. Then the network is cut, the file
-CUT is made, and each rank must write a file TOLD.<rank>. Exits with 77 if namespaces cannot be made, or Open MPI is not installed.
+CUT is made, and each rank must write a file TOLD.<rank>. With --command the command `backplane run --hosts` starts the launcher. Exits with 77 if namespaces cannot be made, or Open MPI is not installed.
 
-Usage: two_hosts.py [--says TEXT] [--cut] PROGRAM [ARGUMENT ...]
+Usage: two_hosts.py [--says TEXT] [--cut] [--command FILE] PROGRAM [ARGUMENT ...]
 """
 
 import argparse
@@ -84,10 +84,14 @@ class Hosts:
         for holder in self.holders:
             holder.wait()
 
-    def command(self, words):
-        only = ["--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", NETWORK, "--mca", "oob_tcp_if_include", NETWORK]
-        return ["nsenter", "-t", str(self.holders[0].pid), "-n", "-u", "-m", "mpirun.openmpi", "-np", str(RANKS), "-H", ",".join(self.names),
-                "--map-by", "node", "--mca", "plm_rsh_agent", str(self.folder / "remote-shell"), *only, *words]
+    def command(self, words, starter):
+        enter = ["nsenter", "-t", str(self.holders[0].pid), "-n", "-u", "-m"]
+        hosts = ",".join(self.names)
+        only = ["--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", NETWORK, "--mca", "oob_tcp_if_include", NETWORK, "--mca", "plm_rsh_agent",
+                str(self.folder / "remote-shell")]
+        if starter:
+            return [*enter, starter, "run", "-n", str(RANKS), "--mpi", "openmpi", "--hosts", hosts, "--launcher-options", " ".join(only), "--", *words]
+        return [*enter, "mpirun.openmpi", "-np", str(RANKS), "-H", hosts, "--map-by", "node", *only, *words]
 
     def cut(self):
         ip("-n", self.names[0], "link", "set", self.names[0].replace("bp", "v"), "down")
@@ -104,7 +108,7 @@ def wait_for(folder, stem, process):
 
 
 def run_cut(hosts, folder, words):
-    with subprocess.Popen(hosts.command([*words, str(folder)]), env={**os.environ, **VARIABLES}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    with subprocess.Popen(hosts.command([*words, str(folder)], None), env={**os.environ, **VARIABLES}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace") as process:
         wait_for(folder, "READY", process)
         hosts.cut()
@@ -114,8 +118,8 @@ def run_cut(hosts, folder, words):
         print(process.communicate()[0])
 
 
-def run(hosts, words, says):
-    done = subprocess.run(hosts.command(words), env={**os.environ, **VARIABLES}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+def run(hosts, words, says, starter):
+    done = subprocess.run(hosts.command(words, starter), env={**os.environ, **VARIABLES}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, errors="replace", timeout=SECONDS, check=False)
     print(done.stdout)
     if done.returncode != 0 or done.stdout.count(says) != RANKS:
@@ -126,6 +130,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--says", default="")
     parser.add_argument("--cut", action="store_true")
+    parser.add_argument("--command")
     parser.add_argument("program")
     parser.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
@@ -141,7 +146,7 @@ def main():
         if options.cut:
             run_cut(hosts, pathlib.Path(name), words)
         else:
-            run(hosts, words, options.says)
+            run(hosts, words, options.says, options.command)
 
 
 main()

@@ -1,6 +1,6 @@
 """What test_distributed.py starts on several ranks: each checks functions of backplane.distributed against NumPy.
 
-With the argument mpi4py, the communicator is one of mpi4py. With "differs", the last rank makes another call."""
+With the argument mpi4py, the communicator is one of mpi4py, in which the ranks have another order. With "differs", the last rank makes another call."""
 
 import ctypes.util
 import sys
@@ -152,12 +152,36 @@ def check_errors(comm, of):
     close(a.redistribute(other).redistribute(of), whole, "float64")
 
 
+def check_mpi4py(MPI):
+    """Communicators of other ranks, and what is none. Closing them leaves MPI to the program."""
+    world = MPI.COMM_WORLD
+    own = world.Split(world.Get_rank(), 0)
+    with dist.Communicator(own) as alone:
+        assert (alone.rank, alone.size) == (0, 1)
+        a, whole = make(alone.distribution(), (5, 5), "float64", 1)
+        close(dist.matmul(a, a), whole @ whole, "float64")
+    half = world.Split(0 if world.Get_rank() == 0 else MPI.UNDEFINED, 0)  # MPI_COMM_NULL on other ranks
+    between = own.Create_intercomm(0, world, 1 - world.Get_rank(), 7)
+    wrong = [(between, "intercommunicator"), (world.Get_group(), "mpi4py"), (3, "mpi4py")] + [(half, "MPI_COMM_NULL")] * (world.Get_rank() > 0)
+    for comm, words in wrong:
+        try:
+            dist.Communicator(comm)
+        except (backplane.Error, TypeError) as error:
+            assert words in str(error), str(error)
+        else:
+            raise AssertionError(words)
+    between.Free()
+    own.Free()
+    assert MPI.Is_initialized() and not MPI.Is_finalized()
+
+
 def main():
     if "mpi4py" in sys.argv:
         from mpi4py import MPI  # it loads and initializes MPI
 
-        comm = dist.Communicator(MPI.COMM_WORLD)
-        assert (comm.rank, comm.size) == (MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size())
+        check_mpi4py(MPI)
+        comm = dist.Communicator(MPI.COMM_WORLD.Split(0, -MPI.COMM_WORLD.Get_rank()))
+        assert (comm.rank, comm.size) == (MPI.COMM_WORLD.Get_size() - 1 - MPI.COMM_WORLD.Get_rank(), MPI.COMM_WORLD.Get_size())
     else:
         comm = dist.Communicator()
     of = comm.distribution(block=8)

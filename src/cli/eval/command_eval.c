@@ -176,7 +176,8 @@ static int compute_job(cli_job *job, const targets *to) {
 }
 
 static int eval_here(cli_job *job, const targets *to) {
-    int code = device_option(job->args, &job->device);
+    int code = ranks_refuse_options(job->args);
+    code = code == CLI_OK ? device_option(job->args, &job->device) : code;
     code = code == CLI_OK ? job_read(job) : code;
     code = code == CLI_OK ? job_prepare(job) : code;
     code = code == CLI_OK ? eval_check_results(job, to) : code;

@@ -136,7 +136,11 @@ static int run_model(const cli_args *args) {
     if (!model_is_named(args->operands[0])) {
         return cli_fail(CLI_USAGE, "'%s' is no model; its name must end with .onnx", args->operands[0]);
     }
-    int code = model_open(&m, args, args->operands[0]);
+    int code = ranks_refuse_options(args);
+    if (code != CLI_OK) {
+        return code;
+    }
+    code = model_open(&m, args, args->operands[0]);
     code = code == CLI_OK ? check_targets(args, &m) : code;
     code = code == CLI_OK ? make_inputs(&m, args) : code;
     code = code == CLI_OK ? model_make_outputs(&m) : code;

@@ -23,11 +23,11 @@ bp_status bp__gemm_run(const bp__call_request *request, bp__call *call, const bp
     bp_problem problem;
     const bp_status status = bp__problem_make(&problem, &bp__family_gemm, request);
     if (status != BP_OK) {
-        return bp__distributed_conclude(&problem, status);
+        return bp__distributed_conclude(&problem, NULL, status);
     }
     if (bp__tensor_elements(call->tensors[BP__OPERANDS - 1]) == 0) {
         bp__thread.last_serial = BP__NO_PLAN_RAN;
-        return bp__distributed_conclude(&problem, BP_OK);
+        return bp__distributed_conclude(&problem, NULL, BP_OK);
     }
     return bp__call_plan_and_run(call, &problem, scalars);
 }

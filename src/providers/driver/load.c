@@ -1,56 +1,17 @@
 /* load.c - loads a library at its first use: opens it, chooses MKL's threading layer, and finds the functions that set
  * and read the thread count. */
 #include "providers/driver/driver.h"
+#include "providers/driver/mkl_layer.h"
 
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-/* ---- MKL's layers: MKL's own numbers ---- */
-
-enum { MKL_INTEL = 0, MKL_SEQUENTIAL = 1, MKL_GNU = 3 };
-
-static bool in_process(const char *soname) {
-    void *handle = dlopen(soname, RTLD_LAZY | RTLD_NOLOAD);
-    return handle && dlclose(handle) == 0;
-}
-
-/* Returns whether the file of a layer is in the directory of libmkl_rt, which ends the process if it is missing. */
-static bool has_layer(const char *path, const char *layer) {
-    static const char rt[] = "libmkl_rt";
-    const char *name = strrchr(path, '/');
-    char file[4096];
-    if (!name || strncmp(name + 1, rt, sizeof rt - 1) != 0) {
-        return false;
-    }
-    int length = snprintf(file, sizeof file, "%.*s/%s%s", (int)(name - path), path, layer, name + sizeof rt);
-    return length > 0 && (size_t)length < sizeof file && access(file, R_OK) == 0;
-}
-
-/* Chooses MKL's threading layer so that the process gets no second OpenMP runtime. If there is none yet, MKL decides by
- * MKL_THREADING_LAYER or its default, libiomp5. A layer that the program chose before is kept. */
-static void choose_mkl_layer(const bp__driver *driver, int (*layer)(void)) {
-    int (*choose)(int) = (int (*)(int))driver->host->symbol(driver->handle, "MKL_Set_Threading_Layer");
-    if (!choose || (layer && layer() >= 0) || in_process("libiomp5.so")) {
-        return;
-    }
-    const char *path = driver->library->path;
-    if (in_process("libgomp.so.1")) {
-        if (has_layer(path, "libmkl_gnu_thread")) {
-            choose(MKL_GNU);
-        }
-    } else if (in_process("libomp.so.5") || in_process("libomp.so")) {
-        if (has_layer(path, "libmkl_sequential")) {
-            choose(MKL_SEQUENTIAL);
-        }
-    }
-}
+/* ---- MKL ---- */
 
 static bool find_mkl(bp__driver *driver) {
     const bp_host *host = driver->host;
     int (*layer)(void) = (int (*)(void))host->symbol(driver->handle, "mkl_sdl_get_threading_layer");
-    choose_mkl_layer(driver, layer);
+    bp__mkl_choose_layer(host, driver->handle, driver->library->path);
     driver->set_local = (int (*)(int))host->symbol(driver->handle, "MKL_Set_Num_Threads_Local");
     driver->get_int = (int (*)(void))host->symbol(driver->handle, "MKL_Get_Max_Threads");
     if (!driver->set_local || !driver->get_int) {
@@ -58,8 +19,8 @@ static bool find_mkl(bp__driver *driver) {
     }
     driver->get_int(); /* loads the layer */
     int number = layer ? layer() : -1;
-    driver->survives_fork = number == MKL_INTEL || number == MKL_SEQUENTIAL;
-    if (number == MKL_GNU) {
+    driver->survives_fork = number == BP__MKL_INTEL || number == BP__MKL_SEQUENTIAL;
+    if (number == BP__MKL_GNU) {
         atomic_store_explicit(&driver->runtime, bp__fork_state_of("libgomp"), memory_order_relaxed);
     }
     return true;
@@ -126,10 +87,10 @@ static bool has_threads_already(const bp_library_info *library) {
     } runtimes[] = {{"libgomp", "libgomp.so.1"}, {"libiomp5", "libiomp5.so"}, {"libomp", "libomp.so.5"}};
     for (size_t i = 0; i < sizeof runtimes / sizeof *runtimes; i++) {
         if (strcmp(library->threading, runtimes[i].threading) == 0) {
-            return in_process(runtimes[i].soname);
+            return bp__in_process(runtimes[i].soname);
         }
     }
-    return in_process(library->path);
+    return bp__in_process(library->path);
 }
 
 /* Notes whose threads the library will use, and which exist before it starts its own. */

@@ -143,7 +143,7 @@ void bp__fftwmpi_accept(void *opaque, const bp_problem *problem, bp_offers *offe
         bp__fftwmpi_model(problem, place, &model);
         verdict.threads = 1;
         verdict.properties = BP_PROPERTY_REPRODUCIBLE;
-        bp__ranks_tell(&verdict, problem->dtype, place, &model, 0);
+        bp__ranks_tell(&verdict, problem->dtype, place, &model, 0, "");
     }
     offers->add(offers, &verdict, NULL, 0);
 }

@@ -27,8 +27,9 @@ enum { BP__RANKS_TEXT = 48 };
 const char *bp__ranks_amount(char *buffer, double value, const char *unit);
 
 /* Sets the text and the cost of an accepted verdict, whose threads are set, for elements of a type. least_bytes: what
- * the busiest rank of any algorithm sends; 0: unknown. */
+ * the busiest rank of any algorithm sends; 0: unknown. The text begins with `as`, which says that the model is of
+ * another library. */
 void bp__ranks_tell(bp_verdict *verdict, uint32_t dtype, const bp_dist_place *place, const bp__ranks_model *model,
-                    double least_bytes);
+                    double least_bytes, const char *as);
 
 #endif

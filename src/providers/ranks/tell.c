@@ -48,25 +48,26 @@ static seconds times_of(const bp_verdict *verdict, uint32_t dtype, const bp_dist
                      .latency = model->steps * place->latency_ns * 1e-9};
 }
 
-static void write_text(bp_verdict *verdict, const bp__ranks_model *m, double least_bytes, const seconds *s) {
+static void write_text(bp_verdict *verdict, const bp__ranks_model *m, double least_bytes, const seconds *s,
+                       const char *as) {
     char least[BP__RANKS_TEXT + 32] = "", number[BP__RANKS_TEXT];
     if (least_bytes > 0) {
         snprintf(least, sizeof least, " (at least %s)", bp__ranks_amount(number, least_bytes, "B"));
     }
     char bytes[BP__RANKS_TEXT], messages[BP__RANKS_TEXT], most[BP__RANKS_TEXT], most_messages[BP__RANKS_TEXT],
         operands[BP__RANKS_TEXT], work[BP__RANKS_TEXT], times[3][BP__RANKS_TEXT];
-    snprintf(
-        verdict->text, sizeof verdict->text,
-        "sends %s in %s messages, busiest rank %s in %s%s; memory of a rank %s + %s; %s work, %s transfer, %s latency",
-        bp__ranks_amount(bytes, m->bytes, "B"), bp__ranks_amount(messages, m->messages, ""),
-        bp__ranks_amount(most, m->most_bytes, "B"), bp__ranks_amount(most_messages, m->most_messages, ""), least,
-        bp__ranks_amount(operands, m->operand_bytes, "B"), bp__ranks_amount(work, m->work_bytes, "B"),
-        duration(times[0], s->work), duration(times[1], s->transfer), duration(times[2], s->latency));
+    snprintf(verdict->text, sizeof verdict->text,
+             "%ssends %s in %s messages, busiest rank %s in %s%s; memory of a rank %s + %s; %s work, %s transfer, %s "
+             "latency",
+             as, bp__ranks_amount(bytes, m->bytes, "B"), bp__ranks_amount(messages, m->messages, ""),
+             bp__ranks_amount(most, m->most_bytes, "B"), bp__ranks_amount(most_messages, m->most_messages, ""), least,
+             bp__ranks_amount(operands, m->operand_bytes, "B"), bp__ranks_amount(work, m->work_bytes, "B"),
+             duration(times[0], s->work), duration(times[1], s->transfer), duration(times[2], s->latency));
 }
 
 void bp__ranks_tell(bp_verdict *verdict, uint32_t dtype, const bp_dist_place *place, const bp__ranks_model *model,
-                    double least_bytes) {
+                    double least_bytes, const char *as) {
     const seconds times = times_of(verdict, dtype, place, model);
-    write_text(verdict, model, least_bytes, &times);
+    write_text(verdict, model, least_bytes, &times, as);
     verdict->cost_ns = (times.work + times.transfer + times.latency) * 1e9;
 }

@@ -58,13 +58,31 @@ static bool refuse_linalg(const bp_problem *problem, const bp__scalapack_operati
     return true;
 }
 
-static bool is_refused(const bp_problem *problem, const bp_dist_place *place, const bp__scalapack_operation *operation,
-                       bp_verdict *verdict) {
+/* Refuses what the library cannot run for any problem of the communicator. */
+static bool refuse_engine(const bp__scalapack_instance *instance, const bp_dist_place *place, bp_verdict *verdict) {
+    const bp_dist_engine *engine = bp__scalapack_engine(instance, place);
+    const bp_library_info *library = instance->library;
+    if (!engine || *engine->reason) {
+        refuse(verdict, BP_REASON_BROKEN, engine ? engine->reason : "the communicator does not know this library");
+    } else if (library && *engine->path && !bp__scalapack_share_folder(library->path, engine->path)) {
+        refuse(verdict, BP_REASON_BROKEN, "its ScaLAPACK is not in the folder of this MKL");
+    } else if (library && library->int_bits != 32) {
+        refuse(verdict, BP_REASON_BROKEN, "this MKL takes 64-bit integers, and its ScaLAPACK here 32-bit ones");
+    } else {
+        return false;
+    }
+    return true;
+}
+
+static bool is_refused(const bp__scalapack_instance *instance, const bp_problem *problem, const bp_dist_place *place,
+                       const bp__scalapack_operation *operation, bp_verdict *verdict) {
     const bp_dist *dist = place ? place->dist : NULL;
     if (!operation) {
         refuse(verdict, BP_REASON_OP, "");
     } else if (!dist) {
         refuse(verdict, BP_REASON_DEVICE, "the communicator was closed");
+    } else if (refuse_engine(instance, place, verdict)) {
+        return true;
     } else if (problem->dtype < BP_F32 || problem->dtype > BP_C128) {
         refuse(verdict, BP_REASON_DTYPE, "ScaLAPACK has f32, f64, c64 and c128");
     } else if (dist->grid[0] * dist->grid[1] != place->size) {
@@ -95,14 +113,15 @@ void bp__scalapack_accept(void *opaque, const bp_problem *problem, bp_offers *of
         instance->host->device_open(problem->place, &place);
     }
     verdict.algorithm = operation ? operation->algorithm : "";
-    if (is_refused(problem, place, operation, &verdict)) {
+    if (is_refused(instance, problem, place, operation, &verdict)) {
         offers->add(offers, &verdict, NULL, 0);
         return;
     }
     operation->model(problem, place, &model);
     verdict.threads = problem->policy.threads;
     bp__ranks_tell(&verdict, problem->dtype, place, &model,
-                   operation->is_bounded ? bp__scalapack_least_bytes(problem, place, &model) : 0);
+                   operation->is_bounded ? bp__scalapack_least_bytes(problem, place, &model) : 0,
+                   instance->library ? "as scalapack " : ""); /* the model has the loops of the reference */
     verdict.properties = BP_PROPERTY_REPRODUCIBLE;
     offers->add(offers, &verdict, NULL, 0);
 }

@@ -1,30 +1,32 @@
 /* load.c - opens the ScaLAPACK that belongs to the MPI of a communicator, and makes grids of BLACS.
  *
  * A ScaLAPACK is built for one MPI. The library that belongs to another MPI would load that too, and two of them in a
- * process abort it. So the MPI that the library needs must be the one that the process has. */
+ * process abort it. So the library is the one that the communicator has found for its MPI (bp_dist_place.engines). */
 #include "providers/scalapack/scalapack.h"
 
-/* A file of ScaLAPACK, and the name of the MPI library that it needs. */
-typedef struct build {
-    const char *family, *needs, *files[4];
-} build;
+#include <dlfcn.h>
+#include <link.h>
 
-static const build builds[] = {
-    {"Open MPI", "libmpi.so.40", {"libscalapack-openmpi.so.2.2", "libscalapack-openmpi.so.2.1", NULL}},
-    {"MPICH", "libmpich.so.12", {"libscalapack-mpich.so.2.2", "libscalapack-mpich.so.2.1", NULL}},
-};
-
-bp_status bp__scalapack_open(const bp_host *host, const bp_library_info *library, void **made) {
-    (void)library;
+static bp_status open_instance(const bp_host *host, const char *engine, const bp_library_info *library, void **made) {
     bp__scalapack_instance *instance = host->allocate(sizeof *instance);
     if (!instance) {
         return host->fail(BP_E_NO_MEMORY, "scalapack: no memory for an instance");
     }
     memset(instance, 0, sizeof *instance);
     instance->host = host;
+    instance->engine = engine;
+    instance->library = library;
     pthread_mutex_init(&instance->mutex, NULL);
     *made = instance;
     return BP_OK;
+}
+
+bp_status bp__scalapack_open(const bp_host *host, const bp_library_info *library, void **made) {
+    return open_instance(host, "scalapack", library, made);
+}
+
+bp_status bp__scalapack_open_mkl(const bp_host *host, const bp_library_info *library, void **made) {
+    return open_instance(host, "mkl", library, made);
 }
 
 void bp__scalapack_close(void *opaque) {
@@ -40,39 +42,61 @@ void bp__scalapack_close(void *opaque) {
 
 /* ---- Loading ---- */
 
-static const build *build_for(const bp_dist_place *place) {
-    for (size_t i = 0; i < sizeof builds / sizeof *builds; i++) {
-        if (strcmp(builds[i].family, place->family) == 0) {
-            return &builds[i];
+const bp_dist_engine *bp__scalapack_engine(const bp__scalapack_instance *instance, const bp_dist_place *place) {
+    for (int i = 0; i < BP_DIST_ENGINES; i++) {
+        if (strcmp(place->engines[i].name, instance->engine) == 0) {
+            return &place->engines[i];
         }
     }
     return NULL;
 }
 
-static bp_status open_build(const bp_host *host, const bp_dist_place *place, void **handle) {
-    const build *own = build_for(place);
-    if (!own) {
-        return host->fail(BP_E_UNSUPPORTED, "there is no ScaLAPACK for %s: start the program with Open MPI or MPICH",
-                          place->family);
+/* Returns the function that a library calls by that name; NULL if it calls none or that is unknown. */
+static void *called_by(void *handle, const char *name) {
+    struct link_map *map = NULL;
+    const ElfW(Sym) *symbols = NULL;
+    const ElfW(Rela) *calls = NULL;
+    const char *names = NULL;
+    size_t bytes = 0;
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) != 0) {
+        return NULL;
     }
-    if (!bp__ranks_is_mpi(host, place, own->needs)) {
-        return host->fail(
-            BP_E_UNSUPPORTED,
-            "ScaLAPACK for %s (%s) needs the library %s, and the process uses another MPI, which has another "
-            "name",
-            own->family, own->files[0], own->needs);
+    for (const ElfW(Dyn) *d = map->l_ld; d->d_tag != DT_NULL; d++) {
+        const uintptr_t address = d->d_un.d_ptr;
+        symbols = d->d_tag == DT_SYMTAB ? BP__ADDRESS_CAST(const ElfW(Sym) *, address) : symbols;
+        names = d->d_tag == DT_STRTAB ? BP__ADDRESS_CAST(const char *, address) : names;
+        calls = d->d_tag == DT_JMPREL ? BP__ADDRESS_CAST(const ElfW(Rela) *, address) : calls;
+        bytes = d->d_tag == DT_PLTRELSZ ? d->d_un.d_val : bytes;
     }
-    bp_status status = BP_E_NOT_FOUND;
-    for (int i = 0; own->files[i] && status == BP_E_NOT_FOUND; i++) {
-        status = host->open_named(own->files[i], handle);
+    for (size_t i = 0; symbols && names && calls && i < bytes / sizeof *calls; i++) {
+        if (strcmp(names + symbols[ELF64_R_SYM(calls[i].r_info)].st_name, name) == 0) {
+            return *BP__ADDRESS_CAST(void **, map->l_addr + calls[i].r_offset);
+        }
     }
-    return status == BP_E_NOT_FOUND
-               ? host->fail(status, "%s was not found: install ScaLAPACK for %s (Debian: libscalapack-%s)",
-                            own->files[0], own->family, own == builds ? "openmpi2.2" : "mpich2.2")
-               : status;
+    return NULL;
 }
 
-static bp_status find_blacs(bp__scalapack_instance *instance, void *handle) {
+/* Without RTLD_DEEPBIND the library calls another BLACS if all of the process sees one, such as MKL's after its use. */
+static bp_status check_calls(const bp_host *host, const bp_dist_engine *engine, void *handle) {
+    static const char name[] = "Cblacs_gridinfo";
+    const void *called = called_by(handle, name);
+    return !called || called == host->symbol(handle, name)
+               ? BP_OK
+               : host->fail(
+                     BP_E_UNSUPPORTED,
+                     "%s would call another BLACS, which the process has opened before: set registry.deepbind to "
+                     "auto, or use one ScaLAPACK in a program",
+                     engine->path);
+}
+
+/* The library brings its BLACS, and the BLAS that it names. */
+static bp_status open_whole(const bp_host *host, const bp_dist_engine *engine, bp__scalapack_handles *handles) {
+    const bp_status status = host->open_named(engine->file, &handles->routines);
+    handles->blacs = handles->blas = handles->routines;
+    return status == BP_OK ? check_calls(host, engine, handles->routines) : status;
+}
+
+static bp_status find_blacs(bp__scalapack_instance *instance, const bp__scalapack_handles *handles) {
     const struct {
         const char *name;
         void *to;
@@ -83,28 +107,34 @@ static bp_status find_blacs(bp__scalapack_instance *instance, void *handle) {
                                           "bli_thread_set_num_threads"};
     const bp_host *host = instance->host;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        void *address = host->symbol(handle, all[i].name);
+        void *address = host->symbol(handles->blacs, all[i].name);
         if (!address) {
             return host->fail(BP_E_SYMBOL, "ScaLAPACK has no function %s", all[i].name);
         }
         memcpy(all[i].to, &address, sizeof address);
     }
     for (size_t i = 0; i < sizeof setters / sizeof *setters && !instance->set_threads; i++) {
-        void *address = host->symbol(handle, setters[i]);
+        void *address = host->symbol(handles->blas, setters[i]);
         memcpy(&instance->set_threads, &address, sizeof address);
     }
     return BP_OK;
 }
 
+static bp_status load(bp__scalapack_instance *instance, const bp_dist_place *place) {
+    const bp_dist_engine *engine = bp__scalapack_engine(instance, place);
+    bp__scalapack_handles handles = {0};
+    bp_status status = !engine || *engine->reason
+                           ? instance->host->fail(BP_E_UNSUPPORTED, "%s", engine ? engine->reason : "it is unknown")
+                       : instance->library ? bp__scalapack_open_mkl_files(instance, place, engine, &handles)
+                                           : open_whole(instance->host, engine, &handles);
+    status = status == BP_OK ? find_blacs(instance, &handles) : status;
+    instance->handle = status == BP_OK ? handles.routines : NULL;
+    return status;
+}
+
 bp_status bp__scalapack_load(bp__scalapack_instance *instance, const bp_dist_place *place) {
-    void *handle = NULL;
-    bp_status status = BP_OK;
     pthread_mutex_lock(&instance->mutex);
-    if (!instance->handle) {
-        status = open_build(instance->host, place, &handle);
-        status = status == BP_OK ? find_blacs(instance, handle) : status;
-        instance->handle = status == BP_OK ? handle : NULL;
-    }
+    const bp_status status = instance->handle ? BP_OK : load(instance, place);
     pthread_mutex_unlock(&instance->mutex);
     return status;
 }

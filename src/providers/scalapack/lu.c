@@ -10,6 +10,48 @@ static size_t pivot_bytes(const bp__scalapack_plan *plan) {
     return ((size_t)count * sizeof(int) + 63) / 64 * 64;
 }
 
+static bool is_zero(const bp__scalapack_call *call, const void *at) {
+    const uint32_t dtype = call->plan->problem.dtype;
+    const float *f = at;
+    const double *d = at;
+    switch (dtype) {
+    case BP_F32:
+    case BP_C64:
+        return f[0] == 0 && (dtype == BP_F32 || f[1] == 0);
+    default:
+        return d[0] == 0 && (dtype == BP_F64 || d[1] == 0);
+    }
+}
+
+/* Returns the number of the first row of the whole matrix whose element on the diagonal is zero, from 0; `count`: none
+ * on this rank. */
+static int64_t find_zero(const bp__scalapack_call *call, const bp__scalapack_matrix *u, int64_t count) {
+    const bp_dist_place *place = call->place;
+    for (int64_t j = 0; j < u->columns; j++) {
+        const int64_t column = bp_dist_to_global(place->dist, 1, place->at[1], j);
+        int position;
+        const int64_t i = bp_dist_to_local(place->dist, 0, column, &position);
+        if (column < count && position == place->at[0] &&
+            is_zero(call, (const char *)u->local + (size_t)(i + j * u->leading) * call->item)) {
+            return column;
+        }
+    }
+    return count;
+}
+
+/* MKL's p?getrf returns 0, or another number, for most singular matrices with several blocks. Sets LAPACK's. */
+static bp_status correct_info(const bp__scalapack_call *call, const bp__scalapack_matrix *factors, int *info) {
+    const bp_linalg_problem *l = &call->plan->problem.of.linalg;
+    const int64_t count = bp__least(l->m, l->n);
+    if (!call->plan->instance->library || *info < 0) {
+        return BP_OK;
+    }
+    double left = (double)(count - find_zero(call, factors, count));
+    const bp_status status = call->place->largest(call->place, &left, 1);
+    *info = left > 0 ? (int)(count - (int64_t)left) + 1 : 0;
+    return status;
+}
+
 /* ---- lu_factor ---- */
 
 static size_t work_factor(const bp__scalapack_plan *plan) {
@@ -42,7 +84,9 @@ static bp_status run_factor(bp__scalapack_call *call, int *info) {
     bp__scalapack_copy(call, &factors, 0);
     BP__SCALAPACK_ROUTINE(call, 0, const int *, const int *, BP__SCALAPACK_MATRIX, int *, int *)
     (&m, &n, BP__SCALAPACK_PASS(factors), pivots, info);
-    return gather_pivots(call, pivots, (double *)(void *)(call->work + pivot_bytes(call->plan)));
+    const bp_status status = correct_info(call, &factors, info);
+    return status != BP_OK ? status
+                           : gather_pivots(call, pivots, (double *)(void *)(call->work + pivot_bytes(call->plan)));
 }
 
 const bp__scalapack_operation bp__scalapack_lu_factor = {
@@ -133,7 +177,7 @@ static bp_status run_both(bp__scalapack_call *call, int *info) {
     bp__scalapack_copy(call, &x, 1);
     BP__SCALAPACK_ROUTINE(call, 0, const int *, const int *, BP__SCALAPACK_MATRIX, int *, BP__SCALAPACK_MATRIX, int *)
     (&n, &k, BP__SCALAPACK_PASS(factors), (int *)(void *)call->work, BP__SCALAPACK_PASS(x), info);
-    return BP_OK;
+    return correct_info(call, &factors, info);
 }
 
 const bp__scalapack_operation bp__scalapack_solve = {
@@ -172,8 +216,9 @@ static bp_status run_inverse(bp__scalapack_call *call, int *info) {
     bp__scalapack_copy(call, &a, 0);
     BP__SCALAPACK_ROUTINE(call, 0, const int *, const int *, BP__SCALAPACK_MATRIX, int *, int *)
     (&n, &n, BP__SCALAPACK_PASS(a), (int *)(void *)call->work, info);
-    if (*info != 0) {
-        return BP_OK;
+    const bp_status factored = correct_info(call, &a, info);
+    if (factored != BP_OK || *info != 0) {
+        return factored;
     }
     call_inverse(call, &a, asked, &ask, integers_asked, &ask, info);
     const int integer_count = integers_asked[0];

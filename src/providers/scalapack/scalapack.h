@@ -25,8 +25,10 @@ typedef struct bp__scalapack_context {
 
 typedef struct bp__scalapack_instance {
     const bp_host *host;
+    const char *engine;              /* its name in bp_dist_place.engines */
+    const bp_library_info *library;  /* MKL; NULL: the library brings its BLAS */
     pthread_mutex_t mutex;           /* of `handle` */
-    void *handle;                    /* of dlopen(); NULL before the first plan */
+    void *handle;                    /* of the routines; NULL before the first plan */
     bp__scalapack_context *contexts; /* under the lock of MPI, which every run has */
     int (*to_blacs)(intptr_t communicator);
     void (*grid_init)(int *context, const char *order, int rows, int columns);
@@ -34,8 +36,23 @@ typedef struct bp__scalapack_instance {
     void (*set_threads)(int count); /* of the BLAS below; NULL: it has none */
 } bp__scalapack_instance;
 
+/* Handles of dlopen(), which may be the same. */
+typedef struct bp__scalapack_handles {
+    void *routines, *blacs, *blas;
+} bp__scalapack_handles;
+
 bp_status bp__scalapack_open(const bp_host *host, const bp_library_info *library, void **instance);
+bp_status bp__scalapack_open_mkl(const bp_host *host, const bp_library_info *library, void **instance);
 void bp__scalapack_close(void *instance);
+
+/* Returns the entry of the place for the library of the instance; NULL if it has none. */
+const bp_dist_engine *bp__scalapack_engine(const bp__scalapack_instance *instance, const bp_dist_place *place);
+
+/* Opens MKL's files (mkl.c). Errors: as below, BP_E_LOAD. */
+bp_status bp__scalapack_open_mkl_files(const bp__scalapack_instance *instance, const bp_dist_place *place,
+                                       const bp_dist_engine *engine, bp__scalapack_handles *handles);
+/* Returns whether two files are in one folder. */
+bool bp__scalapack_share_folder(const char *path, const char *other);
 
 /* Opens the library that belongs to the MPI of the place. Errors: BP_E_NOT_FOUND, BP_E_UNSUPPORTED, BP_E_SYMBOL. */
 bp_status bp__scalapack_load(bp__scalapack_instance *instance, const bp_dist_place *place);
