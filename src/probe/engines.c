@@ -102,10 +102,10 @@ typedef struct matrices {
 static double complex element(bp_dtype dtype, const void *values, int64_t at) {
     const float *f = values;
     const double *d = values;
-    return dtype == BP_F64   ? CMPLX(d[at], 0)
-           : dtype == BP_F32 ? CMPLX((double)f[at], 0)
-           : dtype == BP_C64 ? CMPLX((double)f[2 * at], (double)f[2 * at + 1])
-                             : CMPLX(d[2 * at], d[2 * at + 1]);
+    return dtype == BP_F64   ? d[at]
+           : dtype == BP_F32 ? (double)f[at]
+           : dtype == BP_C64 ? (double)f[2 * at] + I * (double)f[2 * at + 1]
+                             : d[2 * at] + I * d[2 * at + 1];
 }
 
 static void set_element(const matrices *m, matrix *of, int64_t at, double re, double im) {

@@ -42,10 +42,10 @@ static const struct {
 static double complex element(const void *memory, bp_dtype dtype, int64_t at) {
     const float *f = memory;
     const double *d = memory;
-    return dtype == BP_F64   ? CMPLX(d[at], 0)
-           : dtype == BP_F32 ? CMPLX((double)f[at], 0)
-           : dtype == BP_C64 ? CMPLX((double)f[2 * at], (double)f[2 * at + 1])
-                             : CMPLX(d[2 * at], d[2 * at + 1]);
+    return dtype == BP_F64   ? d[at]
+           : dtype == BP_F32 ? (double)f[at]
+           : dtype == BP_C64 ? (double)f[2 * at] + I * (double)f[2 * at + 1]
+                             : d[2 * at] + I * d[2 * at + 1];
 }
 
 /* Returns the largest difference of L U from the matrix with its rows exchanged. */
@@ -66,7 +66,7 @@ static double error_of(const void *lu, bp_dtype dtype, const int32_t *pivots, ra
             for (int64_t k = 0; k < i && k <= j; k++) {
                 sum += element(lu, dtype, i + k * N) * element(lu, dtype, k + j * N);
             }
-            const double complex right = CMPLX(value(rows[i], j, 0), is_complex ? value(rows[i], j, 1) : 0);
+            const double complex right = value(rows[i], j, 0) + I * (is_complex ? value(rows[i], j, 1) : 0);
             const double off = cabs(sum - right);
             largest = !(off <= largest) ? off : largest; /* NaN too */
         }
