@@ -58,25 +58,48 @@ static bool same_need(const bp_library_need *a, const bp_library_need *b) {
     return a->open == b->open && a->call == b->call && a->thread == b->thread && a->caller == b->caller;
 }
 
-/* Compares all but what may differ between two lists of an unchanged machine: the time of a probe, and whether the
- * library is loaded. */
+static bool same_needs(const bp_library_info *a, const bp_library_info *b) {
+    return same_need(&a->space, &b->space) && same_need(&a->data, &b->data) && a->stack == b->stack;
+}
+
+/* Compares all but what may differ between two lists of an unchanged machine: the time of a probe, whether the library
+ * is loaded, and what it needs, which depends on the moment. */
 static bool same_entry(const bp_library_info *a, const bp_library_info *b) {
     return a->kinds == b->kinds && a->state == b->state && a->int_bits == b->int_bits && a->f2c == b->f2c &&
-           same_need(&a->space, &b->space) && same_need(&a->data, &b->data) && a->stack == b->stack &&
            a->overreads == b->overreads && same_texts(a, b);
 }
 
+/* Raises needs to those of another entry. */
+static void raise_need(bp_library_need *need, const bp_library_need *other) {
+    need->open = need->open > other->open ? need->open : other->open;
+    need->call = need->call > other->call ? need->call : other->call;
+    need->thread = need->thread > other->thread ? need->thread : other->thread;
+    need->caller = need->caller > other->caller ? need->caller : other->caller;
+}
+
+static void raise_needs(bp_library_info *info, const bp_library_info *other) {
+    raise_need(&info->space, &other->space);
+    raise_need(&info->data, &other->data);
+    info->stack = info->stack > other->stack ? info->stack : other->stack;
+}
+
+/* An entry that needs more than before becomes another one, with the largest needs that were seen. One that needs less
+ * does not, so that probes at different moments use memory for a few entries only. */
 static const bp_library_info *keep_entry(const bp_library_info *info) {
+    bp_library_info largest = *info;
     for (const kept_entry *each = all_entries; each; each = each->next) {
         if (same_entry(&each->info, info)) {
-            return &each->info;
+            raise_needs(&largest, &each->info);
+            if (same_needs(&largest, &each->info)) {
+                return &each->info;
+            }
         }
     }
     kept_entry *entry = bp__alloc(sizeof *entry);
     if (!entry) {
         return NULL;
     }
-    entry->info = *info;
+    entry->info = largest;
     entry->next = all_entries;
     all_entries = entry;
     return &entry->info;

@@ -337,6 +337,29 @@ static void test_refreshes_use_no_memory(void **state) {
     assert_ptr_equal(before, after);
 }
 
+/* A library that needs more memory is another entry, and one that needs less at another moment is not. */
+static void test_needs_at_other_moments(void **state) {
+    (void)state;
+    static const char *const sizes[] = {"32", "16", "64", "32"};
+    const bp_library_info **list, *entry[4];
+    int count;
+    put("buffered", "libbuffered.so");
+    restart(folder, NULL);
+    for (int i = 0; i < 4; i++) {
+        setenv("FAKE_MIB", sizes[i], 1);
+        refresh(1);
+        assert_int_equal(bp__libraries(BP__NEED_ALL, &list, &count), BP_OK);
+        assert_int_equal(count, 2);
+        entry[i] = list[0];
+    }
+    unsetenv("FAKE_MIB");
+    assert_true(entry[0]->data.call >= 32 << 20 && entry[0]->data.call < 48 << 20);
+    assert_ptr_equal(entry[1], entry[0]);
+    assert_ptr_not_equal(entry[2], entry[0]);
+    assert_true(entry[2]->data.call >= 64 << 20);
+    assert_ptr_equal(entry[3], entry[2]);
+}
+
 /* A library that comes and goes uses no memory either, once it is known. */
 static void test_libraries_that_come_and_go(void **state) {
     (void)state;
@@ -537,6 +560,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_arguments, make, forget),
         cmocka_unit_test_setup_teardown(test_refresh_keeps_old_entries, make, forget),
         cmocka_unit_test_setup_teardown(test_refreshes_use_no_memory, make, forget),
+        cmocka_unit_test_setup_teardown(test_needs_at_other_moments, make, forget),
         cmocka_unit_test_setup_teardown(test_libraries_that_come_and_go, make, forget),
         cmocka_unit_test_setup_teardown(test_readers_of_old_entries, make, forget),
         cmocka_unit_test_setup_teardown(test_open, make, forget),

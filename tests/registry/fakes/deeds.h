@@ -139,11 +139,15 @@ DEED need_memory(void) {
     free(block);
 }
 
-/* Maps a buffer of 64 MiB for each calling thread, and ends the process if there is none, as OpenBLAS does. */
+/* Maps a buffer for each calling thread, of FAKE_MIB or 64 MiB, and ends the process if there is none, as OpenBLAS
+ * does.
+ */
 DEED take_buffer(void) {
     static __thread void *buffer;
     if (!buffer) {
-        buffer = mmap(NULL, (size_t)64 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        const char *mib = getenv("FAKE_MIB");
+        buffer = mmap(NULL, (size_t)(mib ? atoi(mib) : 64) << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                      -1, 0);
     }
     if (buffer == MAP_FAILED) {
         exit(1);
