@@ -124,9 +124,10 @@ PyObject *core_setting_text(core_state *state, const bp_setting_info *row, PyObj
 
 /* ---- Preferred libraries: checked on assignment, otherwise a wrong name would be unnoticed until a call ---- */
 
+/* dist.preferred is no name of a library, but one of a list of words. */
 static bool is_preference(const bp_setting_info *row) {
     const char *dot = strrchr(row->name, '.');
-    return dot && strcmp(dot, ".preferred") == 0;
+    return dot && strcmp(dot, ".preferred") == 0 && row->type == BP_SETTING_TEXT;
 }
 
 /* Warns if the library cannot be used and dispatch.fallback is not `allow`. The value is accepted nevertheless, because

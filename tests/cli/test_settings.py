@@ -174,6 +174,12 @@ def test_no_home(backplane):
     assert done.code != 0 and done.out == ""
 
 
+def test_a_preference_of_a_list_of_words_is_no_library(backplane):
+    done = backplane("set", "dist.preferred", "mkl")
+    assert done.code == 0 and "stored for machines that have it" not in done.err, done
+    assert backplane("set", "dist.preferred", "other").code != 0
+
+
 @pytest.mark.parametrize("name, what", [("blas.preferred", "matrix products are"), ("linalg.preferred", "linear algebra is"),
                                         ("fft.preferred", "Fourier transforms are")])
 def test_preferences_are_looked_at(backplane, name, what):

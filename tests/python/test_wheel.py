@@ -71,7 +71,7 @@ print(memoryview(backplane.matmul(a, a)).tolist(), sorted(row["name"] for row in
 print(backplane.__file__)
 """)
     lines = done.stdout.splitlines()
-    every = ["14.0 ['blas', 'clblast', 'cublas', 'cudnn', 'cufft', 'cusolver', 'fftw', 'fftw-mpi', 'lapack', 'mkl', 'native', 'nvrtc', 'onednn', 'opencl', 'scalapack', 'xsmm']"]
+    every = ["14.0 ['blas', 'clblast', 'cublas', 'cudnn', 'cufft', 'cusolver', 'fftw', 'fftw-mpi', 'lapack', 'mkl', 'mkl-scalapack', 'native', 'nvrtc', 'onednn', 'opencl', 'scalapack', 'xsmm']"]
     assert lines[:1] in (every, ["14.0 ['native']"]) and lines[1].startswith(str(site)), done.stdout + done.stderr
 
 

@@ -50,10 +50,12 @@ static void tell_unanswered(const setting_row *row) {
     }
 }
 
-/* Warns if the preferred library is absent, or does not offer the operations that it is preferred for. */
-static void tell_unusable(const char *name, const char *value) {
-    const char *dot = strrchr(name, '.');
-    if (dot && strcmp(dot, ".preferred") == 0 && bp_preferred_check(name, value) != BP_OK) {
+/* Warns if the preferred library is absent, or does not offer the operations that it is preferred for. dist.preferred
+ * is no name of a library, but one of a list of words. */
+static void tell_unusable(const bp_setting_info *setting, const char *value) {
+    const char *dot = strrchr(setting->name, '.');
+    const bool is_library = dot && strcmp(dot, ".preferred") == 0 && setting->type == BP_SETTING_TEXT;
+    if (is_library && bp_preferred_check(setting->name, value) != BP_OK) {
         char *text = cli_format("stored for machines that have it: %s", bp_last_error());
         cli_warn(NULL, text);
         free(text);
@@ -90,7 +92,7 @@ static int set_setting(const cli_args *args) {
     tell_hidden(&row, &to);
     if (!unset) {
         tell_unanswered(&row);
-        tell_unusable(row.info->name, args->operands[1]);
+        tell_unusable(row.info, args->operands[1]);
     }
     return CLI_OK;
 }
