@@ -69,7 +69,7 @@ static bool same_entry(const bp_library_info *a, const bp_library_info *b) {
            a->overreads == b->overreads && same_texts(a, b);
 }
 
-/* Raises needs to those of another entry. */
+/* Gives an entry the larger one of its own need and the other entry's, for each of them. */
 static void raise_need(bp_library_need *need, const bp_library_need *other) {
     need->open = need->open > other->open ? need->open : other->open;
     need->call = need->call > other->call ? need->call : other->call;
