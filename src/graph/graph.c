@@ -153,16 +153,21 @@ void bp__values_drop(bp_graph *graph, bp_value first) {
 
 /* ---- Graphs ---- */
 
-bp_status bp_graph_create(bp_graph **graph) {
-    BP__UNCANCELLED;
-    if (!graph) {
-        return bp__fail(BP_E_ARGUMENT, "bp_graph_create: graph must not be NULL");
-    }
+bp_status bp__graph_create(bp_graph **graph) {
     *graph = bp__alloc_zero(1, sizeof **graph);
     if (!*graph) {
         return fail_graph(sizeof **graph);
     }
     atomic_init(&(*graph)->references, 1);
+    return BP_OK;
+}
+
+bp_status bp_graph_create(bp_graph **graph) {
+    BP__UNCANCELLED;
+    if (!graph) {
+        return bp__fail(BP_E_ARGUMENT, "bp_graph_create: graph must not be NULL");
+    }
+    BP__TRY(bp__graph_create(graph));
     bp__graph_handed_out(1);
     return BP_OK;
 }
@@ -191,16 +196,22 @@ void bp__graph_unref(bp_graph *graph) {
     bp__free(graph);
 }
 
-void bp_graph_release(bp_graph *graph) {
-    BP__UNCANCELLED;
+void bp__graph_release(bp_graph *graph) {
     if (graph) {
         bp__graph_plans_release(graph->plans); /* each of them holds a reference */
         graph->plans = NULL;
         for (int i = 0; i < 2; i++) {
-            bp_graph_release(atomic_load(&graph->rewritten[i])); /* it holds a reference */
+            bp__graph_release(atomic_load(&graph->rewritten[i])); /* it holds a reference */
         }
-        bp__graph_handed_out(-1);
         bp__graph_unref(graph);
+    }
+}
+
+void bp_graph_release(bp_graph *graph) {
+    BP__UNCANCELLED;
+    if (graph) {
+        bp__graph_release(graph);
+        bp__graph_handed_out(-1);
     }
 }
 

@@ -111,6 +111,16 @@ static inline int64_t bp__value_bytes(const bp__graph_value *value) {
     return bp__value_elements(value) * (int64_t)bp_dtype_size(value->dtype);
 }
 
+/* Describes the elements of a constant. */
+static inline DLTensor bp__constant_tensor(const bp__graph_value *constant) {
+    return (DLTensor){.data = constant->data,
+                      .device = {kDLCPU, 0},
+                      .ndim = constant->ndim,
+                      .dtype = bp_dtype_to_dlpack(constant->dtype),
+                      .shape = constant->shape,
+                      .strides = constant->strides};
+}
+
 /* Makes space for an element of a list behind the first `count`. Errors: BP_E_NO_MEMORY. */
 bp_status bp__graph_grow(void **list, int count, int *capacity, size_t each);
 
@@ -133,6 +143,9 @@ void bp__weights_drop(bp_graph *graph);
 /* Removes the values from `first` on, which were added last. */
 void bp__values_drop(bp_graph *graph, bp_value first);
 void bp__graph_unref(bp_graph *graph);
+/* As bp_graph_create() and bp_graph_release(), of a graph that no program has: bp_reset() does not wait for it. */
+bp_status bp__graph_create(bp_graph **graph);
+void bp__graph_release(bp_graph *graph);
 
 /* Returns the input or constant with a name; 0 if there is none. */
 bp_value bp__value_named(const bp_graph *graph, const char *name, size_t length);

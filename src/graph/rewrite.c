@@ -30,11 +30,12 @@ bp_status bp__rewrite_call(bp__rewriting *r, const bp__node *node, const char *c
     return bp__error_finish(&held, fails ? status : BP_OK);
 }
 
-static DLTensor row_major(void *data, bp_dtype dtype, const bp__graph_value *like) {
-    return (DLTensor){.data = data,
+/* Describes numbers in row-major order, with the shape of a value. */
+static DLTensor row_major(double *numbers, const bp__graph_value *like) {
+    return (DLTensor){.data = numbers,
                       .device = {kDLCPU, 0},
                       .ndim = like->ndim,
-                      .dtype = bp_dtype_to_dlpack(dtype),
+                      .dtype = bp_dtype_to_dlpack(BP_F64),
                       .shape = like->shape};
 }
 
@@ -44,9 +45,8 @@ bp_status bp__rewrite_read(const bp__graph_value *constant, double **numbers) {
     if (!*numbers) {
         return bp__fail_memory(size, "a graph");
     }
-    DLTensor from = row_major(constant->data, constant->dtype, constant);
-    DLTensor to = row_major(*numbers, BP_F64, constant);
-    from.strides = constant->strides;
+    const DLTensor from = bp__constant_tensor(constant);
+    DLTensor to = row_major(*numbers, constant);
     bp_status status = bp_tensor_copy(&to, &from);
     if (status != BP_OK) {
         bp__free(*numbers);
@@ -70,8 +70,8 @@ bp_status bp__rewrite_constant(bp__rewriting *r, const bp__graph_value *like, co
     make_name(r, name, sizeof name);
     BP__TRY(bp__graph_constant_add(r->to, name, like->dtype, like->ndim, like->shape, value));
     const bp__graph_value *made = bp__value_at(r->to, *value);
-    const DLTensor from = row_major((void *)(uintptr_t)numbers, BP_F64, like);
-    DLTensor to = row_major(made->data, made->dtype, made);
+    const DLTensor from = row_major((double *)(uintptr_t)numbers, like);
+    DLTensor to = bp__constant_tensor(made);
     return bp_tensor_copy(&to, &from);
 }
 
@@ -79,12 +79,7 @@ bp_status bp__rewrite_constant(bp__rewriting *r, const bp__graph_value *like, co
 
 static bp_status copy_constant(bp__rewriting *r, bp_value v) {
     const bp__graph_value *value = &r->from->values[v];
-    const DLTensor tensor = {.data = value->data,
-                             .device = {kDLCPU, 0},
-                             .ndim = value->ndim,
-                             .dtype = bp_dtype_to_dlpack(value->dtype),
-                             .shape = value->shape,
-                             .strides = value->strides};
+    const DLTensor tensor = bp__constant_tensor(value);
     return bp__constant_hold(r->to, value->name, &tensor, &r->map[v]);
 }
 
@@ -170,7 +165,7 @@ static bp_status make_copy(bp__rewriting *r, bp__rewrite_mode mode) {
     if (!r->map || !r->uses) {
         return bp__fail_memory(values * (sizeof *r->map + sizeof *r->uses), "a graph");
     }
-    BP__TRY(bp_graph_create(&r->to));
+    BP__TRY(bp__graph_create(&r->to));
     bp_graph *source = (bp_graph *)(uintptr_t)r->from; /* the count of references changes */
     atomic_fetch_add_explicit(&source->references, 1, memory_order_relaxed);
     r->to->source = source;
@@ -184,7 +179,7 @@ static bp_status rewrite(bp_graph **rewritten, const bp_graph *graph, bp__rewrit
     bp__free(r.map);
     bp__free(r.uses);
     if (status != BP_OK) {
-        bp_graph_release(r.to);
+        bp__graph_release(r.to);
         return status;
     }
     r.to->norms_folded = r.made.norms;
@@ -205,7 +200,7 @@ bp_status bp__graph_rewritten(const bp_graph **runs, const bp_graph *graph) {
     if (!before) {
         BP__TRY(rewrite(&made, graph, mode));
         if (!atomic_compare_exchange_strong(kept, &before, made)) {
-            bp_graph_release(made);
+            bp__graph_release(made);
         } else {
             before = made;
         }

@@ -70,12 +70,7 @@ static bp_status check_borrowed(const bp_graph *graph, int output, const DLTenso
     for (bp_value v = 1; v <= graph->value_count && graph->borrows; v++) {
         const bp__graph_value *value = &graph->values[v];
         if (value->kind == BP__VALUE_CONSTANT && !value->block) {
-            const DLTensor tensor = {.data = value->data,
-                                     .device = {kDLCPU, 0},
-                                     .ndim = value->ndim,
-                                     .dtype = bp_dtype_to_dlpack(value->dtype),
-                                     .shape = value->shape,
-                                     .strides = value->strides};
+            const DLTensor tensor = bp__constant_tensor(value);
             BP__TRY(check_apart(graph, output, written, &tensor, "constant", value->name));
         }
     }

@@ -70,13 +70,7 @@ static bp_status copy_elements(const bp__graph_value *value, char **elements) {
     if (!*elements) {
         return bp__fail_memory(bytes, "a constant of a graph");
     }
-    DLTensor from = {.data = value->data,
-                     .device = {kDLCPU, 0},
-                     .ndim = value->ndim,
-                     .dtype = bp_dtype_to_dlpack(value->dtype),
-                     .shape = value->shape,
-                     .strides = value->strides};
-    DLTensor to = from;
+    DLTensor from = bp__constant_tensor(value), to = from;
     to.data = *elements;
     to.strides = NULL;
     bp_status status = bp_tensor_copy(&to, &from);
