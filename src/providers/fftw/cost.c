@@ -9,9 +9,12 @@
 
 static const bp__transform_speed speed = {
     .rates = {{27, 58}, {22, 42}, {11, 24}, {10, 15}, {6.5, 8.5}, {3.5, 4.5}, {2.8, 2.8}},
-    .weights = {1, 1.3, 1.6, 2.3, 3.3, 3.5},
-    .other_primes = {8, 14}, /* these lengths do not use vectors */
-    .real = {1.3, 1.8},
+    .weights = {{1, 1.7, 1.4, 1.5, 2.3, 2.1}, {1, 2.9, 2.7, 2.8, 4.2, 4}},
+    .middle_primes = {1, 1.8},
+    .large_primes = {9.2, 15.4}, /* these lengths do not use vectors */
+    .dimension = {1.2, 8.7},
+    .real = {1.3, 1.5},
+    .odd = {2, 2},
     .strided = 3,
 };
 

@@ -16,9 +16,12 @@
 
 static const bp__transform_speed speed = {
     .rates = {{16, 33}, {16, 32}, {15, 30}, {13, 24}, {4.5, 13}, {2.4, 4.8}, {2, 3.1}},
-    .weights = {1, 1.1, 1.4, 1.6, 2.2, 2.3},
-    .other_primes = {8, 8},
-    .real = {1.1, 1.3},
+    .weights = {{1, 1.4, 1.2, 1.4, 1.7, 2.2}, {1, 2.2, 1.9, 1.8, 1.9, 2.6}},
+    .middle_primes = {0.76, 1.2},
+    .large_primes = {9, 9},
+    .dimension = {1.4, 8.5},
+    .real = {1.2, 1.2},
+    .odd = {1.7, 2},
     .strided = 1.6,
 };
 

@@ -15,13 +15,19 @@ static double rate_of(const bp__transform_speed *speed, double bytes, bool singl
 /* Returns log2(n) for a power of two, and more for other lengths. */
 static double work_of(const bp__transform_speed *speed, int64_t n, bool single) {
     static const int64_t primes[BP__TRANSFORM_PRIMES] = {2, 3, 5, 7, 11, 13};
+    enum { MIDDLE = 17, LARGE = 67 };
     double work = 0;
     for (int i = 0; i < BP__TRANSFORM_PRIMES; i++) {
         for (; n % primes[i] == 0; n /= primes[i]) {
-            work += speed->weights[i] * log2((double)primes[i]);
+            work += speed->weights[single][i] * log2((double)primes[i]);
         }
     }
-    return work + (n > 1 ? speed->other_primes[single] * log2((double)n) : 0);
+    for (int64_t p = MIDDLE; p < LARGE && n > 1; p += 2) {
+        for (; n % p == 0; n /= p) {
+            work += speed->middle_primes[single] * (double)p;
+        }
+    }
+    return work + (n > 1 ? speed->large_primes[single] * log2((double)n) : 0);
 }
 
 static bool is_strided(const bp_fft_problem *fft) {
@@ -55,9 +61,11 @@ double bp__transform_items_ns(const bp_fft_problem *fft, bool single, const bp__
     for (int d = 0; d < fft->ndim; d++) {
         work += work_of(speed, fft->n[d], single);
     }
+    work += fft->ndim > 1 ? (fft->ndim - 1) * speed->dimension[single] : 0;
     bool real = fft->kind != BP_FFT_C2C;
     /* Each of several dimensions is a separate pass, with less memory in use at a time. */
     double rate = rate_of(speed, fft->ndim > 1 ? item / 4 : item, single) / (real ? speed->real[single] : 1);
+    rate /= real && fft->ndim > 0 && fft->n[fft->ndim - 1] % 2 == 1 ? speed->odd[single] : 1;
     double ns = batch * 5 * n * work * (real ? 0.5 : 1) / rate;
     ns *= is_strided(fft) && all > (64 << 10) ? speed->strided : 1;
     return ns + (batch > 1 ? bp__transform_stream_ns(all) : 0);

@@ -14,10 +14,13 @@
 typedef struct bp__transform_speed {
     /* Operations (5 n log2 n) per nanosecond, by the bytes of one item's input and output: 2^15, 2^17, ... 2^27. */
     double rates[BP__TRANSFORM_RATES][2];
-    double weights[BP__TRANSFORM_PRIMES]; /* cost of this prime factor of a length, relative to the factor 2 */
-    double other_primes[2];
-    double real[2]; /* slowdown factor of real input or output, for the same number of operations */
-    double strided; /* slowdown factor if no transformed dimension is contiguous */
+    /* Cost of a prime factor p of a length, in terms of log2 p factors 2: of those up to 13; of those up to 61, divided
+     * by p in place of log2 p; of larger ones. */
+    double weights[2][BP__TRANSFORM_PRIMES], middle_primes[2], large_primes[2];
+    double dimension[2]; /* factors 2 that each dimension but one costs in addition */
+    double real[2];      /* slowdown factor of real input or output, for the same number of operations */
+    double odd[2];       /* slowdown factor of real input or output of an odd length, in addition */
+    double strided;      /* slowdown factor if no transformed dimension is contiguous */
 } bp__transform_speed;
 
 /* Returns the nanoseconds of all items of a problem: operations, and memory traffic beyond the caches. */
