@@ -161,6 +161,9 @@ class extents {
     extents(std::initializer_list<std::int64_t> sizes) noexcept {
         assign(sizes.begin(), sizes.end());
     }
+    extents(const std::int64_t *sizes, int ndim) noexcept {
+        assign(sizes, sizes + (ndim > 0 ? ndim : 0));
+    }
     template <class Range, class = decltype(std::begin(std::declval<const Range &>())),
               class = std::enable_if_t<!std::is_same_v<Range, extents>>>
     extents(const Range &sizes) noexcept {

@@ -1,6 +1,6 @@
 /* operations.hpp - the operations of backplane.hpp, which includes this file: products, linear algebra, transforms,
- * einsum, plans, settings and libraries; layers.hpp has the others. Each function is the C function with its name, and
- * throws or returns the status as backplane.hpp tells. The last argument is the options of the call. */
+ * einsum, plans, settings and libraries; layers.hpp and graphs.hpp have the others. Each function is the C function with
+ * its name, and throws or returns the status as backplane.hpp tells. The last argument is the options of the call. */
 #ifndef BACKPLANE_OPERATIONS_HPP
 #define BACKPLANE_OPERATIONS_HPP
 
@@ -573,6 +573,8 @@ BACKPLANE_FUNCTION(ifftshift, (const const_view &input, const view &output),
 } // namespace backplane
 
 #include "backplane/layers.hpp"
+
+#include "backplane/graphs.hpp"
 
 #undef BACKPLANE_SHORT_FORM
 #undef BACKPLANE_TRANSFORM

@@ -14,9 +14,6 @@ FUNCTION = re.compile(r"BP_API\s+bp_status\s+(bp_\w+)\s*\(")
 RUNS = re.compile(r"bp_(\w+_(?:run|plan|explain))")
 # Functions of C that have no counterpart with this name in C++, and why.
 ELSEWHERE = {
-    "graph_run": "graphs have no class in C++ yet",
-    "graph_plan": "graphs have no class in C++ yet",
-    "graph_explain": "graphs have no class in C++ yet",
     "call_run": "takes the address of any struct; C++ has a function for each",
     "call_plan": "takes the address of any struct; C++ has a function for each",
     "call_explain": "takes the address of any struct; C++ has a function for each",
