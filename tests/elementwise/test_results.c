@@ -123,9 +123,9 @@ static void begin_rows(test_array *x, test_array *y, bp_dtype from, bp_dtype to,
     begin_tensor(y, to, 1, &count, TEST_COMPACT);
 }
 
-/* Integers whose rounding to f64 would be halfway between two numbers of the result. */
+/* Integers near the middle between two numbers of the result, also such that become the middle in f64. */
 static void integers_are_rounded_once(void **state) {
-    enum { COUNT = 54 };
+    enum { BLOCK = 64, COUNT = 9 * BLOCK }; /* a block for each exponent */
     static const bp_dtype types[] = {BP_BF16, BP_F32, BP_F64};
     static const int bits[] = {8, 24, 53};
     (void)state;
@@ -135,7 +135,7 @@ static void integers_are_rounded_once(void **state) {
             bp_options *options = settings_of(s);
             begin_rows(&x, &y, BP_I64, types[t], COUNT);
             for (int i = 0; i < COUNT; i++) {
-                const int exponent = 54 + i / 6;
+                const int exponent = (bits[t] == 53 ? 54 : 50) + i / BLOCK;
                 const int64_t value = (INT64_C(1) << exponent) + (INT64_C(1) << (exponent - bits[t])) + i % 3 - 1;
                 memcpy(test_array_at(&x, i), &(int64_t){i % 6 < 3 ? value : -value}, sizeof value);
             }
@@ -150,9 +150,51 @@ static void integers_are_rounded_once(void **state) {
     }
 }
 
+/* Returns a number below 2^51 in size that the type has, with halves and quarters near integers. */
+static long double small_number(bp_dtype dtype) {
+    const int64_t bits = test_array_between(0, dtype == BP_F16 ? 15 : 50);
+    const long double size = (long double)test_array_between(0, INT64_C(1) << bits) +
+                             (is_integer(dtype) ? 0 : (long double)test_array_between(-3, 3) / 4);
+    char bytes[16];
+    set_number(dtype, bytes, is_integer(dtype) ? wrapped_value(dtype, size) : test_array_between(0, 1) ? size : -size);
+    return get_number(dtype, bytes);
+}
+
+/* Long rows of all pairs of types: some blocks have small numbers only, others a single large one at any place. */
+static void rows_of_small_and_large_numbers(void **state) {
+    enum { BLOCK = 64, COUNT = 5 * BLOCK + 37 };
+    (void)state;
+    for (int pair = 0; pair < 81; pair++) {
+        const bp_dtype from = converted[pair / 9], to = converted[pair % 9];
+        for (int s = 0; s < INSTRUCTION_SETS; s++) {
+            test_array x, y;
+            bp_options *options = settings_of(s);
+            begin_rows(&x, &y, from, to, COUNT);
+            const int64_t large[] = {BLOCK + test_array_between(0, BLOCK - 1), 3 * BLOCK, 5 * BLOCK - 1};
+            for (int i = 0; i < COUNT; i++) {
+                const bool hard = i == large[0] || i == large[1] || i == large[2] || i > 5 * BLOCK;
+                set_number(from, test_array_at(&x, i), hard ? hard_number(from) : small_number(from));
+            }
+            const int64_t limit = INT64_C(1) << 51, edge = test_array_between(-2, 2) + limit;
+            if (from == BP_I64 || from == BP_F64) {
+                set_number(from, test_array_at(&x, large[1]), (long double)(test_array_between(0, 1) ? edge : -edge));
+            }
+            assert_status(bp_unary_run(options, BP_UNARY_COPY, &x.view.tensor, &y.view.tensor), BP_OK);
+            for (int i = 0; i < COUNT; i++) {
+                const long double value = value_at(&x, i);
+                near(bp_dtype_name(from), (int)to, i, value_at(&y, i),
+                     is_integer(from) && is_integer(to) ? wrapped_value(to, value) : converted_value(to, value), 0);
+            }
+            end_tensor(&x);
+            end_tensor(&y);
+            bp_options_release(options);
+        }
+    }
+}
+
 /* NaN of all bits, which rounding would turn into infinity or 0. */
 static void nan_is_converted_to_nan(void **state) {
-    enum { COUNT = 37 };
+    enum { COUNT = 101 };
     static const uint32_t single[] = {0x7fffffff, 0xffffffff, 0x7f800001, 0xff800001, 0x7fc00000};
     static const uint64_t wide[] = {0x7fffffffffffffff, 0xffffffffffffffff, 0x7ff0000000000001, 0xfff0000000000001,
                                     0x7ff8000000000000};
@@ -466,6 +508,7 @@ int main(void) {
         cmocka_unit_test(conversions),
         cmocka_unit_test(copies),
         cmocka_unit_test(integers_are_rounded_once),
+        cmocka_unit_test(rows_of_small_and_large_numbers),
         cmocka_unit_test(nan_is_converted_to_nan),
         cmocka_unit_test(functions_of_two),
         cmocka_unit_test(where),

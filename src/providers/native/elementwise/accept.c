@@ -17,8 +17,7 @@ static const bp__element_kernels *kernels_for(const bp_host *host, const bp_prob
 
 /* ---- Kernels ---- */
 
-/* Returns the domain of a type; of conversions, all integers have one. */
-static bp__domain domain_of(uint32_t dtype, bool converts) {
+static bp__domain domain_of(uint32_t dtype) {
     switch (dtype) {
     case BP_F16:
     case BP_BF16:
@@ -27,10 +26,20 @@ static bp__domain domain_of(uint32_t dtype, bool converts) {
     case BP_F64:
         return BP__DOMAIN_F64;
     case BP_I32:
-        return converts ? BP__DOMAIN_I64 : BP__DOMAIN_I32;
+        return BP__DOMAIN_I32;
     default:
         return BP__DOMAIN_I64;
     }
+}
+
+/* Returns the domain of a conversion: it has all numbers of the input's type. Processors convert vectors of integers of
+ * 32 bits to reals, and few of them integers of 64 bits. */
+static bp__domain domain_of_conversion(uint32_t from, uint32_t to) {
+    const bool real = to == BP_F16 || to == BP_BF16 || to == BP_F32 || to == BP_F64;
+    if (real && (from == BP_I8 || from == BP_U8 || from == BP_BOOL)) {
+        return BP__DOMAIN_F32;
+    }
+    return from != BP_I32 ? domain_of(from) : real ? BP__DOMAIN_F64 : BP__DOMAIN_I64;
 }
 
 static bool is_plain_copy(const bp_problem *problem) {
@@ -45,7 +54,7 @@ static bool find_set(bp__element_set *set, const bp__element_kernels *kernels, c
     const bp_elementwise_problem *p = &problem->of.elementwise;
     const int inputs = problem->op == BP_OP_UNARY ? 1 : 2;
     const bool converts = problem->op == BP_OP_UNARY && p->kind == BP_UNARY_COPY;
-    const bp__domain domain = domain_of(p->type[0], converts);
+    const bp__domain domain = converts ? domain_of_conversion(p->type[0], p->type[1]) : domain_of(p->type[0]);
     set->kernels = kernels;
     set->domain = domain;
     for (int i = 0; i <= inputs; i++) {
