@@ -217,6 +217,46 @@ bp_status bp__onnx_convert_compress(bp__onnx *r, const bp__onnx_row *row) {
     return bp__onnx_call_one(r, "take", 2, ((bp__onnx_value *[]){x, places}), &r->results[0], "axis=%d", axis);
 }
 
+/* Whether an element is not 0. Floats have a sign in front, and 0 has two. */
+static bool is_set(const unsigned char *element, size_t size, bool floats) {
+    unsigned all = 0;
+    for (size_t i = 0; i < size; i++) {
+        all |= floats && i + 1 == size ? element[i] & 0x7fu : element[i];
+    }
+    return all != 0;
+}
+
+/* The places of elements that are not 0, a column for each. */
+bp_status bp__onnx_convert_non_zero(bp__onnx *r, const bp__onnx_row *row) {
+    bp__onnx_value *x = r->inputs[0];
+    const int64_t all = bp__onnx_count(x);
+    const size_t size = bp_dtype_size(x->dtype);
+    const bool floats = bp__onnx_is_float(x->dtype);
+    int64_t count = 0, column = 0;
+    void *places;
+    (void)row;
+    BP__TRY(bp__onnx_load_all(r, x));
+    if ((!x->data && all > 0) || bp__onnx_is_complex(x->dtype)) {
+        return bp__fail(BP_E_UNSUPPORTED,
+                        "the shape of the result depends on elements of the input, which must be known "
+                        "when the model is read, and not complex");
+    }
+    const unsigned char *data = x->data;
+    for (int64_t i = 0; i < all; i++) {
+        count += is_set(data + (size_t)i * size, size, floats);
+    }
+    BP__TRY(bp__onnx_known(r, BP_I64, 2, (int64_t[]){x->ndim, count}, &r->results[0], &places));
+    for (int64_t i = 0; i < all; i++) {
+        int64_t rest = i;
+        for (int d = x->ndim - 1; d >= 0 && is_set(data + (size_t)i * size, size, floats); d--) {
+            ((int64_t *)places)[d * count + column] = rest % x->shape[d];
+            rest /= x->shape[d];
+        }
+        column += is_set(data + (size_t)i * size, size, floats);
+    }
+    return BP_OK;
+}
+
 /* Steps before the end of an item are taken from its end on, later ones stay. */
 bp_status bp__onnx_convert_reverse_sequence(bp__onnx *r, const bp__onnx_row *row) {
     int batch, time;

@@ -127,6 +127,7 @@ static const bp__onnx_row rows[] = {
     ROW(Gather, 1, 0, 2, 2, gather, NULL, NULL),
     ROW(GatherElements, 11, 0, 2, 2, gather_elements, NULL, NULL),
     ROW(GatherND, 11, 0, 2, 2, gather_nd, NULL, NULL),
+    ROW(NonZero, 9, 0, 1, 1, non_zero, NULL, NULL),
     ROW(OneHot, 9, 0, 3, 3, one_hot, NULL, NULL),
     ROW(Pad, 2, 10, 1, 1, pad, NULL, NULL),
     ROW(Pad, 11, 0, 2, 4, pad, NULL, NULL),

@@ -191,6 +191,23 @@ def test_refused_compress(run):
         run(11, "Compress", [numbers(3, 4), np.array([True] * 4)], [1], axis=0)
 
 
+@pytest.mark.parametrize("kind", ["f4", "f8", "f2", "i4", "i8", "u1", "?"])
+@pytest.mark.parametrize("shape", [(2, 3, 4), (7,), (0, 3), (3, 0), ()])
+def test_non_zero(run, shape, kind):
+    data = rng.integers(0, 2, size=shape).astype(kind)
+    if data.size > 4 and data.dtype.kind == "f":
+        data.flat[:4] = -0.0, np.nan, np.inf, np.nextafter(data.dtype.type(0), data.dtype.type(1))
+    wanted = np.stack(np.nonzero(data)) if shape else np.zeros((0, int(data != 0)))
+    same(run(13, "NonZero", [data], [0]), wanted.astype("i8"))
+
+
+def test_refused_non_zero(run):
+    with pytest.raises(bp.Error, match=r"NonZero of opset 13\): the shape of the result depends on elements"):
+        run(13, "NonZero", [numbers(3)])
+    with pytest.raises(bp.Error, match="not complex"):
+        run(13, "NonZero", [numbers(3).astype("c8")], [0])
+
+
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize(("shape", "batch", "time", "lengths"), [((4, 3), 1, 0, [4, 0, 1]), ((3, 4), 0, 1, [3, 2, 4]), ((2, 3, 2, 2), 0, 2, [2, 1]), ((0, 2), 1, 0, [0, 0]), ((5, 1), -1, -2, [5])])
 def test_reverse_sequence(run, shape, batch, time, lengths, known):
