@@ -80,9 +80,10 @@ typedef enum bp_check {
     X(5, CONVOLUTION, "convolution")  /* f32, also its transpose and its gradients */ \
     X(6, POOLING, "pooling")          /* averages */                                  \
     X(7, BATCH_NORM, "batch normalization")                                           \
-    X(8, RNN, "RNN")                  /* f32, as the next two */                      \
+    X(8, RNN, "RNN")                  /* f32, as the next three */                    \
     X(9, LSTM, "LSTM")                                                                \
-    X(10, GRU, "GRU")
+    X(10, GRU, "GRU")                                                                 \
+    X(11, GRU_BEFORE, "GRU with the reset gate before the product")
 /* clang-format on */
 
 typedef enum bp_primitive {

@@ -383,10 +383,11 @@ typedef struct bp_rnn_problem {
     int64_t steps, batch;
     int64_t input_size, hidden_size;
     int64_t output_size; /* of one direction: the rows of WEIGHT_HR if it is present, otherwise hidden_size */
-    uint8_t mode;        /* a bp_rnn_mode */
-    uint8_t directions;  /* 1 or 2 */
-    uint8_t reverse;     /* the one direction takes the steps in descending order */
-    uint8_t reserved[5];
+    uint8_t mode;         /* a bp_rnn_mode */
+    uint8_t directions;   /* 1 or 2 */
+    uint8_t reverse;      /* the one direction takes the steps in descending order */
+    uint8_t reset_before; /* GRU: r is multiplied by the hidden state, not by its product. Since interface 5.6 */
+    uint8_t reserved[4];
     bp_rnn_layout tensor[BP_RNN_TENSORS];
 } bp_rnn_problem;
 

@@ -1,5 +1,5 @@
 /* rnn.h - computes one recurrent layer (RNN, LSTM or GRU), in one direction or in both, and its gradients, with the
- * formulas of torch.nn.RNN, LSTM and GRU.
+ * formulas of torch.nn.RNN, LSTM and GRU, and of Cho et al. (2014).
  *
  * Sizes: T steps, N items, I columns of the input, H hidden units, D directions, and P columns of the output for each
  * direction: H, or with a projection the rows of weight_hr. G is the number of gates: RNN 1, LSTM 4, GRU 3.
@@ -25,6 +25,9 @@
  *     GRU                   blocks r, z, n
  *                           r = s(W_ir x + b_ir + W_hr h + b_hr), z likewise
  *                           n = tanh(W_in x + b_in + r (W_hn h + b_hn)),  h' = (1 - z) n + z h
+ *     GRU, reset_before     the same with n = tanh(W_in x + b_in + W_hn (r h) + b_hn), as in Cho et al. (2014): the GRU
+ *                           of Keras with reset_after=False, and of ONNX with linear_before_reset = 0. A step has two
+ *                           products in sequence. Layers that were trained with one form do not run with the other
  *
  * Direction 0 takes the steps in ascending order, direction 1 in descending order. With `reverse` there is one
  * direction, which takes them in descending order. With `lengths`, item n has lengths[n] steps: later ones of its input
@@ -50,10 +53,11 @@
  *
  * All functions are thread-safe. Plans are kept in the plan cache.
  *
- * Errors of all functions: BP_E_ARGUMENT (NULL; directions other than 1 and 2, or 2 with reverse; a tensor that the
- * pass or the mode does not have; a length outside 0 to T, found when the call runs, before it writes), BP_E_SHAPE,
- * BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type; a reserve that is not compact),
- * BP_E_OVERLAP, BP_E_OVERFLOW, BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
+ * Errors of all functions: BP_E_ARGUMENT (NULL; directions other than 1 and 2, or 2 with reverse; reset_before of
+ * another cell than GRU; a tensor that the pass or the mode does not have; a length outside 0 to T, found when the call
+ * runs, before it writes), BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its
+ * type; a reserve that is not compact), BP_E_OVERLAP, BP_E_OVERFLOW, BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NO_MEMORY,
+ * BP_E_CANCELLED (interrupt.h).
  */
 #ifndef BACKPLANE_RNN_H
 #define BACKPLANE_RNN_H
@@ -84,6 +88,7 @@ typedef struct bp_rnn_call {
     bp_rnn_mode mode; /* problems.h */
     int directions;   /* 1 or 2; 0: 1 */
     int reverse;      /* the one direction takes the steps in descending order */
+    int reset_before; /* GRU: r is multiplied by h before the product with W_hn */
     const DLTensor *input, *weight_ih, *weight_hh, *weight_hr, *bias_ih, *bias_hh;
     const DLTensor *initial_hidden, *initial_cell, *lengths;
     DLTensor *output, *final_hidden, *final_cell, *reserve; /* BACKWARD reads output and reserve */

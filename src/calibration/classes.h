@@ -64,7 +64,7 @@ typedef struct bp__class {
     BP__CLASS_OF_TYPE(text ".f16" more, operation, BP_F16, of_lattice, __VA_ARGS__)                                    \
     BP__CLASS_OF_TYPE(text ".bf16" more, operation, BP_BF16, of_lattice, __VA_ARGS__)
 
-enum { BP__CLASSES = 257, BP__CLASS_NAME_BYTES = 40 }; /* at most; with what ends the name */
+enum { BP__CLASSES = 259, BP__CLASS_NAME_BYTES = 40 }; /* at most; with what ends the name */
 extern const bp__class bp__classes[BP__CLASSES];       /* ops/classes.c makes it from the families' lists */
 
 /* Whether the class has the times of plain calls, to which the times of the variants are compared. */

@@ -143,6 +143,10 @@ bp_status bp__onnx_binary_with(bp__onnx *r, const char *kind, bp__onnx_value *a,
     return bp__onnx_binary(r, kind, a, number, result);
 }
 
+bp_status bp__onnx_clip_to(bp__onnx *r, bp__onnx_value *x, double low, double high, bp__onnx_value **result) {
+    return bp__onnx_call_one(r, "unary", 1, &x, result, "kind=clip, first=%a, second=%a", low, high);
+}
+
 bp_status bp__onnx_where(bp__onnx *r, bp__onnx_value *condition, bp__onnx_value *a, bp__onnx_value *b,
                          bp__onnx_value **result) {
     return bp__onnx_call_one(r, "where", 3, ((bp__onnx_value *[]){condition, a, b}), result, " ");

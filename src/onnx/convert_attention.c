@@ -1,4 +1,4 @@
-/* convert_attention.c - adds attention. */
+/* convert_attention.c - adds attention, and rotary embeddings of its operands. */
 #include "onnx/read.h"
 
 #include <inttypes.h>
@@ -122,4 +122,75 @@ bp_status bp__onnx_convert_attention(bp__onnx *r, const bp__onnx_row *row) {
     }
     BP__TRY(bp__onnx_permute(r, y, (int[]){0, 2, 1, 3}, &y));
     return bp__onnx_reshape(r, y, 3, (int64_t[]){y->shape[0], y->shape[1], y->shape[2] * y->shape[3]}, &r->results[0]);
+}
+
+/* ---- Rotary embedding ---- */
+
+/* Returns a table of cosines or sines as items x steps x 1 x half, or items x 1 x steps x half if heads come before
+ * steps. */
+static bp_status read_angles(bp__onnx *r, int input, int64_t half, bool heads_first, bp__onnx_value **angles) {
+    bp__onnx_value *x = r->inputs[input], *places = bp__onnx_input(r, 3);
+    if (places) {
+        BP__TRY(bp__onnx_call_one(r, "take", 2, ((bp__onnx_value *[]){x, places}), &x, "axis=0"));
+    }
+    if (x->ndim != 3 || x->shape[2] != half) {
+        return bp__fail(BP_E_SHAPE, "a table has not items, steps and %" PRId64 " columns", half);
+    }
+    const int64_t shape[4] = {x->shape[0], heads_first ? 1 : x->shape[1], heads_first ? x->shape[1] : 1, half};
+    return bp__onnx_reshape(r, x, 4, shape, angles);
+}
+
+/* Computes one of two coordinates after the rotation: a first + b second, or the difference. */
+static bp_status rotate(bp__onnx *r, bp__onnx_value *a, bp__onnx_value *first, const char *kind, bp__onnx_value *b,
+                        bp__onnx_value *second, bp__onnx_value **result) {
+    bp__onnx_value *one, *two;
+    BP__TRY(bp__onnx_binary(r, "multiply", a, first, &one));
+    BP__TRY(bp__onnx_binary(r, "multiply", b, second, &two));
+    return bp__onnx_binary(r, kind, one, two, result);
+}
+
+/* Rotates pairs of columns: neighbours if `interleaved`, otherwise columns of both halves. */
+static bp_status rotate_columns(bp__onnx *r, bp__onnx_value *x, bool heads_first, bool interleaved,
+                                bp__onnx_value **result) {
+    const int64_t columns = x->shape[3], half = columns / 2, step = interleaved ? 2 : 1;
+    const int64_t apart[5] = {x->shape[0], x->shape[1], x->shape[2], half, 1};
+    bp__onnx_value *cosine, *sine, *first, *second, *made[2];
+    BP__TRY(read_angles(r, 1, half, heads_first, &cosine));
+    BP__TRY(read_angles(r, 2, half, heads_first, &sine));
+    BP__TRY(bp__onnx_slice(r, x, 3, 0, interleaved ? columns : half, step, &first));
+    BP__TRY(bp__onnx_slice(r, x, 3, interleaved ? 1 : half, columns, step, &second));
+    BP__TRY(rotate(r, cosine, first, "subtract", sine, second, &made[0]));
+    BP__TRY(rotate(r, sine, first, "add", cosine, second, &made[1]));
+    for (int i = 0; i < 2 && interleaved; i++) {
+        BP__TRY(bp__onnx_reshape(r, made[i], 5, apart, &made[i]));
+    }
+    BP__TRY(bp__onnx_concat(r, 2, made, interleaved ? 4 : 3, result));
+    return bp__onnx_reshape(r, *result, 4, x->shape, result);
+}
+
+bp_status bp__onnx_convert_rotary_embedding(bp__onnx *r, const bp__onnx_row *row) {
+    int64_t heads, columns;
+    bool interleaved;
+    bp__onnx_value *x = r->inputs[0], *turned, *rest;
+    (void)row;
+    BP__TRY(bp__onnx_attribute_int(r, "num_heads", 0, &heads));
+    BP__TRY(bp__onnx_attribute_int(r, "rotary_embedding_dim", 0, &columns));
+    BP__TRY(bp__onnx_attribute_flag(r, "interleaved", false, &interleaved));
+    const bool heads_first = x->ndim == 4;
+    if (x->ndim == 3 && heads > 0 && x->shape[2] % heads == 0) {
+        BP__TRY(bp__onnx_reshape(r, x, 4, (int64_t[]){x->shape[0], x->shape[1], heads, x->shape[2] / heads}, &x));
+    }
+    columns = columns == 0 && x->ndim == 4 ? x->shape[3] : columns;
+    if (x->ndim != 4 || columns < 2 || columns % 2 != 0 || columns > x->shape[3]) {
+        return bp__fail(BP_E_SHAPE,
+                        "its input has neither four dimensions nor three with 'num_heads' heads in the last one, or "
+                        "'rotary_embedding_dim' is odd or larger than a head");
+    }
+    BP__TRY(bp__onnx_slice(r, x, 3, 0, columns, 1, &turned));
+    BP__TRY(rotate_columns(r, turned, heads_first, interleaved, &turned));
+    if (columns < x->shape[3]) {
+        BP__TRY(bp__onnx_slice(r, x, 3, columns, x->shape[3], 1, &rest));
+        BP__TRY(bp__onnx_concat(r, 2, (bp__onnx_value *[]){turned, rest}, 3, &turned));
+    }
+    return bp__onnx_reshape(r, turned, r->inputs[0]->ndim, r->inputs[0]->shape, &r->results[0]);
 }

@@ -74,10 +74,6 @@ bp_status bp__onnx_convert_gelu(bp__onnx *r, const bp__onnx_row *row) {
     return bp__onnx_unary(r, kind ? "gelu_tanh" : "gelu", r->inputs[0], &r->results[0]);
 }
 
-static bp_status clip_to(bp__onnx *r, bp__onnx_value *x, double low, double high, bp__onnx_value **result) {
-    return bp__onnx_call_one(r, "unary", 1, &x, result, "kind=clip, first=%a, second=%a", low, high);
-}
-
 bp_status bp__onnx_convert_hard_sigmoid(bp__onnx *r, const bp__onnx_row *row) {
     double alpha, beta;
     bp__onnx_value *scaled, *moved;
@@ -86,7 +82,7 @@ bp_status bp__onnx_convert_hard_sigmoid(bp__onnx *r, const bp__onnx_row *row) {
     BP__TRY(bp__onnx_attribute_real(r, "beta", 0.5, &beta));
     BP__TRY(bp__onnx_binary_with(r, "multiply", r->inputs[0], alpha, &scaled));
     BP__TRY(bp__onnx_binary_with(r, "add", scaled, beta, &moved));
-    return clip_to(r, moved, 0, 1, &r->results[0]);
+    return bp__onnx_clip_to(r, moved, 0, 1, &r->results[0]);
 }
 
 bp_status bp__onnx_convert_selu(bp__onnx *r, const bp__onnx_row *row) {
@@ -110,6 +106,16 @@ bp_status bp__onnx_convert_swish(bp__onnx *r, const bp__onnx_row *row) {
     BP__TRY(bp__onnx_binary_with(r, "multiply", x, alpha, &scaled));
     BP__TRY(bp__onnx_unary(r, "sigmoid", scaled, &gate));
     return bp__onnx_binary(r, "multiply", x, gate, &r->results[0]);
+}
+
+/* The gate and the value have one shape. */
+bp_status bp__onnx_convert_swiglu(bp__onnx *r, const bp__onnx_row *row) {
+    bp__onnx_value *a = r->inputs[0], *b = r->inputs[1];
+    if (a->ndim != b->ndim || memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) != 0) {
+        return bp__fail(BP_E_SHAPE, "inputs 'A' and 'B' have not one shape");
+    }
+    BP__TRY(bp__onnx_convert_swish(r, row));
+    return bp__onnx_binary(r, "multiply", r->results[0], b, &r->results[0]);
 }
 
 /* x + bias below -lambd, x - bias above lambd, and 0 between. */
@@ -163,7 +169,7 @@ bp_status bp__onnx_convert_clip(bp__onnx *r, const bp__onnx_row *row) {
     const bool known =
         (!low || bp__onnx_real_known(r, low, &first)) && (!high || bp__onnx_real_known(r, high, &second));
     if (known && bp__onnx_is_float(x->dtype) && first == first && second == second) {
-        return clip_to(r, x, first, second, &r->results[0]);
+        return bp__onnx_clip_to(r, x, first, second, &r->results[0]);
     }
     r->results[0] = x;
     if (low) {
@@ -354,6 +360,6 @@ bp_status bp__onnx_convert_quantize(bp__onnx *r, const bp__onnx_row *row) {
     if (zero) {
         BP__TRY(bp__onnx_binary(r, "add", wide, zero, &wide));
     }
-    BP__TRY(clip_to(r, wide, dtype == BP_I8 ? -128 : 0, dtype == BP_I8 ? 127 : 255, &wide));
+    BP__TRY(bp__onnx_clip_to(r, wide, dtype == BP_I8 ? -128 : 0, dtype == BP_I8 ? 127 : 255, &wide));
     return bp__onnx_cast(r, wide, dtype, &r->results[0]);
 }

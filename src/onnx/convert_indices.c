@@ -92,27 +92,56 @@ static bp_status add_part(bp__onnx *r, bp__onnx_value *tuples, int at, int64_t s
     return BP_OK;
 }
 
+/* Adds the part of flat indices that the items in the first dimensions decide: each has `size` elements. */
+static bp_status add_items(bp__onnx *r, int64_t items, int64_t size, int batch, bp__onnx_value **flat) {
+    int64_t shape[BP_MAX_NDIM];
+    bp__onnx_value *first;
+    const bp_dtype dtype = (*flat)->dtype;
+    for (int d = 0; d < (*flat)->ndim; d++) {
+        shape[d] = d < batch ? (*flat)->shape[d] : 1;
+    }
+    BP__TRY(bp__onnx_counted(r, dtype, items, 0, size, &first));
+    BP__TRY(bp__onnx_reshape(r, first, (*flat)->ndim, shape, &first));
+    return bp__onnx_binary(r, "add", *flat, first, flat);
+}
+
+/* Whether the first dimensions of both are equal. */
+static bool has_items(const bp__onnx_value *x, const bp__onnx_value *tuples, int64_t batch) {
+    return batch >= 0 && batch < x->ndim && batch < tuples->ndim &&
+           memcmp(x->shape, tuples->shape, (size_t)batch * sizeof *x->shape) == 0;
+}
+
 /* Tuples of indices become indices into the dimensions that they address, joined to one. */
 bp_status bp__onnx_convert_gather_nd(bp__onnx *r, const bp__onnx_row *row) {
-    int64_t batch, shape[BP_MAX_NDIM], stride = 1;
+    int64_t batch, shape[BP_MAX_NDIM], stride = 1, items = 1;
     int ndim = 0;
     bp__onnx_value *x = r->inputs[0], *tuples = r->inputs[1], *flat = NULL, *joined;
     (void)row;
     BP__TRY(bp__onnx_attribute_int(r, "batch_dims", 0, &batch));
     const int64_t depth = tuples->ndim > 0 ? tuples->shape[tuples->ndim - 1] : 0;
-    if (batch != 0) {
-        return bp__fail(BP_E_UNSUPPORTED, "attribute 'batch_dims' is %" PRId64 "; it must be 0", batch);
+    if (!has_items(x, tuples, batch)) {
+        return bp__fail(BP_E_SHAPE,
+                        "attribute 'batch_dims' is %" PRId64 "; so many first dimensions of both inputs "
+                        "must be equal, and not the last one",
+                        batch);
     }
-    if (depth < 1 || depth > x->ndim) {
-        return bp__fail(BP_E_SHAPE, "its indices have tuples of %" PRId64 ", of %d dimensions", depth, x->ndim);
+    if (depth < 1 || depth > x->ndim - batch) {
+        return bp__fail(BP_E_SHAPE, "its indices have tuples of %" PRId64 ", of %d dimensions", depth,
+                        x->ndim - (int)batch);
     }
-    for (int d = (int)depth - 1; d >= 0; d--) {
-        BP__TRY(add_part(r, tuples, d, x->shape[d], stride, &flat));
+    for (int d = (int)(batch + depth) - 1; d >= batch; d--) {
+        BP__TRY(add_part(r, tuples, d - (int)batch, x->shape[d], stride, &flat));
         stride *= x->shape[d];
     }
+    for (int d = 0; d < batch; d++) {
+        items *= x->shape[d];
+    }
     BP__TRY(bp__onnx_reshape(r, flat, tuples->ndim - 1, tuples->shape, &flat));
-    shape[ndim++] = stride;
-    for (int d = (int)depth; d < x->ndim; d++) {
+    if (batch > 0) {
+        BP__TRY(add_items(r, items, stride, (int)batch, &flat));
+    }
+    shape[ndim++] = items * stride;
+    for (int d = (int)(batch + depth); d < x->ndim; d++) {
         shape[ndim++] = x->shape[d];
     }
     BP__TRY(bp__onnx_reshape(r, x, ndim, shape, &joined));
@@ -147,4 +176,110 @@ bp_status bp__onnx_convert_one_hot(bp__onnx *r, const bp__onnx_row *row) {
     BP__TRY(bp__onnx_slice(r, values, 0, 0, 1, 1, &off));
     BP__TRY(bp__onnx_slice(r, values, 0, 1, 2, 1, &on));
     return bp__onnx_where(r, is_place, on, off, &r->results[0]);
+}
+
+/* The elements of a list that is known to be true there. */
+bp_status bp__onnx_convert_compress(bp__onnx *r, const bp__onnx_row *row) {
+    bp__onnx_attribute *given;
+    bp__onnx_value *x = r->inputs[0], *condition = r->inputs[1], *places;
+    int axis = 0;
+    int64_t count = 0;
+    void *data;
+    (void)row;
+    BP__TRY(bp__onnx_attribute_of(r, "axis", BP__ATTRIBUTE_INT, &given));
+    if (given) {
+        BP__TRY(bp__onnx_attribute_axis(r, "axis", 0, x->ndim, &axis));
+    } else {
+        BP__TRY(bp__onnx_reshape(r, x, 1, (int64_t[]){bp__onnx_count(x)}, &x));
+    }
+    BP__TRY(bp__onnx_load_all(r, condition));
+    if (condition->dtype != BP_BOOL || condition->ndim != 1) {
+        return bp__fail(BP_E_FORMAT, "input 'condition' is no list of bools");
+    }
+    if (!condition->data && condition->shape[0] > 0) {
+        return bp__fail(BP_E_UNSUPPORTED, "the shape of the result depends on elements of 'condition', which must be "
+                                          "known when the model is read");
+    }
+    const uint8_t *holds = condition->data;
+    const int64_t most = condition->shape[0] < x->shape[axis] ? condition->shape[0] : x->shape[axis];
+    for (int64_t i = 0; i < condition->shape[0]; i++) {
+        if (holds[i] && i >= most) {
+            return bp__fail(BP_E_FORMAT, "input 'condition' is true behind the last of %" PRId64 " elements", most);
+        }
+        count += holds[i] != 0;
+    }
+    BP__TRY(bp__onnx_known(r, BP_I64, 1, &count, &places, &data));
+    for (int64_t i = 0, at = 0; i < most; i++) {
+        if (holds[i]) {
+            ((int64_t *)data)[at++] = i;
+        }
+    }
+    return bp__onnx_call_one(r, "take", 2, ((bp__onnx_value *[]){x, places}), &r->results[0], "axis=%d", axis);
+}
+
+/* Whether an element is not 0. Floats have a sign in front, and 0 has two. */
+static bool is_set(const unsigned char *element, size_t size, bool floats) {
+    unsigned all = 0;
+    for (size_t i = 0; i < size; i++) {
+        all |= floats && i + 1 == size ? element[i] & 0x7fu : element[i];
+    }
+    return all != 0;
+}
+
+/* The places of elements that are not 0, a column for each. */
+bp_status bp__onnx_convert_non_zero(bp__onnx *r, const bp__onnx_row *row) {
+    bp__onnx_value *x = r->inputs[0];
+    const int64_t all = bp__onnx_count(x);
+    const size_t size = bp_dtype_size(x->dtype);
+    const bool floats = bp__onnx_is_float(x->dtype);
+    int64_t count = 0, column = 0;
+    void *places;
+    (void)row;
+    BP__TRY(bp__onnx_load_all(r, x));
+    if ((!x->data && all > 0) || bp__onnx_is_complex(x->dtype)) {
+        return bp__fail(BP_E_UNSUPPORTED,
+                        "the shape of the result depends on elements of the input, which must be known "
+                        "when the model is read, and not complex");
+    }
+    const unsigned char *data = x->data;
+    for (int64_t i = 0; i < all; i++) {
+        count += is_set(data + (size_t)i * size, size, floats);
+    }
+    BP__TRY(bp__onnx_known(r, BP_I64, 2, (int64_t[]){x->ndim, count}, &r->results[0], &places));
+    for (int64_t i = 0; i < all; i++) {
+        int64_t rest = i;
+        for (int d = x->ndim - 1; d >= 0 && is_set(data + (size_t)i * size, size, floats); d--) {
+            ((int64_t *)places)[d * count + column] = rest % x->shape[d];
+            rest /= x->shape[d];
+        }
+        column += is_set(data + (size_t)i * size, size, floats);
+    }
+    return BP_OK;
+}
+
+/* Steps before the end of an item are taken from its end on, later ones stay. */
+bp_status bp__onnx_convert_reverse_sequence(bp__onnx *r, const bp__onnx_row *row) {
+    int batch, time;
+    int64_t steps[BP_MAX_NDIM], items[BP_MAX_NDIM];
+    bp__onnx_value *x = r->inputs[0], *lengths = r->inputs[1], *step, *inside, *last, *from;
+    (void)row;
+    BP__TRY(bp__onnx_attribute_axis(r, "batch_axis", 1, x->ndim, &batch));
+    BP__TRY(bp__onnx_attribute_axis(r, "time_axis", 0, x->ndim, &time));
+    if (batch == time || lengths->ndim != 1 || lengths->shape[0] != x->shape[batch]) {
+        return bp__fail(BP_E_SHAPE, "both axes are equal, or input 'sequence_lens' has not an element for each item");
+    }
+    for (int d = 0; d < x->ndim; d++) {
+        steps[d] = d == time ? x->shape[d] : 1;
+        items[d] = d == batch ? x->shape[d] : 1;
+    }
+    BP__TRY(bp__onnx_cast(r, lengths, BP_I64, &lengths));
+    BP__TRY(bp__onnx_reshape(r, lengths, x->ndim, items, &lengths));
+    BP__TRY(bp__onnx_counted(r, BP_I64, x->shape[time], 0, 1, &step));
+    BP__TRY(bp__onnx_reshape(r, step, x->ndim, steps, &step));
+    BP__TRY(bp__onnx_binary(r, "less", step, lengths, &inside));
+    BP__TRY(bp__onnx_binary_with(r, "subtract", lengths, 1, &last));
+    BP__TRY(bp__onnx_binary(r, "subtract", last, step, &from));
+    BP__TRY(bp__onnx_where(r, inside, from, step, &from));
+    BP__TRY(bp__onnx_expand(r, from, x->ndim, x->shape, &from));
+    return bp__onnx_call_one(r, "gather", 2, ((bp__onnx_value *[]){x, from}), &r->results[0], "axis=%d", time);
 }

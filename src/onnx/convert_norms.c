@@ -119,9 +119,27 @@ bp_status bp__onnx_convert_rms_norm(bp__onnx *r, const bp__onnx_row *row) {
 
 /* ---- Groups of channels ---- */
 
-static bp_status normalize_groups(bp__onnx *r, int64_t groups, double eps) {
+/* Gives each channel the parameter of its group. */
+static bp_status spread_groups(bp__onnx *r, int64_t groups, bp__onnx_value **parameter) {
+    bp__onnx_value *view;
+    const int64_t channels = r->inputs[0]->ndim > 1 ? r->inputs[0]->shape[1] : 0;
+    if (groups < 1 || channels % groups != 0 || bp__onnx_count(*parameter) != groups) {
+        return bp__fail(BP_E_SHAPE,
+                        "a parameter has not an element for each of %" PRId64 " groups of %" PRId64 " channels", groups,
+                        channels);
+    }
+    BP__TRY(bp__onnx_reshape(r, *parameter, 2, (int64_t[]){groups, 1}, &view));
+    BP__TRY(bp__onnx_expand(r, view, 2, (int64_t[]){groups, channels / groups}, &view));
+    return bp__onnx_reshape(r, view, 1, &channels, parameter);
+}
+
+/* `spreads`: the parameters are of groups, not of channels. */
+static bp_status normalize_groups(bp__onnx *r, int64_t groups, double eps, bool spreads) {
     bp__onnx_value *operands[3] = {r->inputs[0]};
     BP__TRY(parameters_of(r, 1, 2, operands + 1));
+    for (int i = 1; i < 3 && spreads; i++) {
+        BP__TRY(spread_groups(r, groups, &operands[i]));
+    }
     return bp__onnx_call_one(r, "layer_norm", 3, operands, &r->results[0], "kind=group, groups=%" PRId64 ", eps=%a",
                              groups, eps);
 }
@@ -129,11 +147,10 @@ static bp_status normalize_groups(bp__onnx *r, int64_t groups, double eps) {
 bp_status bp__onnx_convert_group_norm(bp__onnx *r, const bp__onnx_row *row) {
     int64_t groups;
     double eps;
-    (void)row;
     BP__TRY(bp__onnx_attribute_int(r, "num_groups", 0, &groups));
     BP__TRY(bp__onnx_attribute_real(r, "epsilon", (double)1e-5f, &eps));
     BP__TRY(read_stash(r));
-    return normalize_groups(r, groups, eps);
+    return normalize_groups(r, groups, eps, row->fields != NULL);
 }
 
 bp_status bp__onnx_convert_instance_norm(bp__onnx *r, const bp__onnx_row *row) {
@@ -143,7 +160,7 @@ bp_status bp__onnx_convert_instance_norm(bp__onnx *r, const bp__onnx_row *row) {
     if (r->inputs[0]->ndim < 3) {
         return bp__fail(BP_E_SHAPE, "its input has %d dimensions; it must have three or more", r->inputs[0]->ndim);
     }
-    return normalize_groups(r, r->inputs[0]->shape[1], eps);
+    return normalize_groups(r, r->inputs[0]->shape[1], eps, false);
 }
 
 /* ---- Norms of vectors ---- */

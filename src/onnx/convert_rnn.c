@@ -96,10 +96,17 @@ static bp_status read_activations(bp__onnx *r, const layer *of, int64_t directio
                           : bp__fail(BP_E_UNSUPPORTED, "attribute 'activations' has other functions than usual");
 }
 
-static bp_status read_attributes(bp__onnx *r, const layer *of, int *direction, bool *batch_first, bool *relu) {
-    int64_t hidden, layout, forgets, reset;
-    BP__TRY(bp__onnx_attribute_word(r, "direction", "forward,reverse,bidirectional", 0, direction));
-    BP__TRY(read_activations(r, of, *direction == 2 ? 2 : 1, relu));
+/* What the attributes say of a layer. */
+typedef struct attributes {
+    int direction;
+    bool batch_first, relu, reset_before; /* relu: of a layer of RNN */
+} attributes;
+
+static bp_status read_attributes(bp__onnx *r, const layer *of, attributes *a) {
+    int64_t hidden, layout, forgets;
+    bool after = false;
+    BP__TRY(bp__onnx_attribute_word(r, "direction", "forward,reverse,bidirectional", 0, &a->direction));
+    BP__TRY(read_activations(r, of, a->direction == 2 ? 2 : 1, &a->relu));
     BP__TRY(bp__onnx_attribute_int(r, "hidden_size", r->inputs[2]->ndim == 3 ? r->inputs[2]->shape[2] : 0, &hidden));
     BP__TRY(bp__onnx_attribute_int(r, "layout", 0, &layout));
     if (r->inputs[2]->ndim != 3 || hidden != r->inputs[2]->shape[2] || hidden < 1 || hidden > INT32_MAX || layout < 0 ||
@@ -107,15 +114,14 @@ static bp_status read_attributes(bp__onnx *r, const layer *of, int *direction, b
         return bp__fail(BP_E_FORMAT, "attribute 'hidden_size' is not the last size of input 'R', or attribute 'layout' "
                                      "is not 0 or 1");
     }
-    *batch_first = layout == 1;
+    a->batch_first = layout == 1;
     if (of->gates == 4) {
         BP__TRY(bp__onnx_attribute_int(r, "input_forget", 0, &forgets));
         return forgets == 0 ? BP_OK : bp__fail(BP_E_UNSUPPORTED, "attribute 'input_forget' is not supported");
     }
     if (of->gates == 3) {
-        BP__TRY(bp__onnx_attribute_int(r, "linear_before_reset", 0, &reset));
-        return reset == 1 ? BP_OK
-                          : bp__fail(BP_E_UNSUPPORTED, "attribute 'linear_before_reset' is 0, or absent; it must be 1");
+        BP__TRY(bp__onnx_attribute_flag(r, "linear_before_reset", false, &after));
+        a->reset_before = !after;
     }
     return BP_OK;
 }
@@ -148,26 +154,25 @@ static bp_status add_states(bp__onnx *r, bool batch_first, bp__onnx_value **oper
 
 bp_status bp__onnx_convert_rnn(bp__onnx *r, const bp__onnx_row *row) {
     const layer *of = &layers[row->call[0] == 'l' ? 1 : row->call[0] == 'g' ? 2 : 0];
-    int direction;
-    bool batch_first = false, relu = false;
+    attributes a = {0};
     bp__onnx_value *operands[9] = {0}, *y, *states[2] = {NULL, NULL};
-    BP__TRY(read_attributes(r, of, &direction, &batch_first, &relu));
+    BP__TRY(read_attributes(r, of, &a));
     if (bp__onnx_input(r, 7)) {
         return bp__fail(BP_E_UNSUPPORTED, "input 'P', weights of the cell to the gates, is not supported");
     }
-    const int64_t directions = direction == 2 ? 2 : 1;
+    const int64_t directions = a.direction == 2 ? 2 : 1;
     BP__TRY(add_weights(r, of, directions, r->inputs[2]->shape[2], operands));
-    BP__TRY(add_states(r, batch_first, operands));
+    BP__TRY(add_states(r, a.batch_first, operands));
     const bool cell = of->gates == 4 && bp__onnx_is_wanted(r, 2);
     BP__TRY(bp__onnx_call(
         r, "rnn", 9, operands, 3,
         (bp__onnx_value * *const[]){&y, bp__onnx_is_wanted(r, 1) ? &states[0] : NULL, cell ? &states[1] : NULL},
-        "mode=%s, directions=%d, reverse=%s", relu ? "rnn_relu" : row->call, (int)directions,
-        direction == 1 ? "true" : "false"));
+        "mode=%s, directions=%d, reverse=%s, reset_before=%s", a.relu ? "rnn_relu" : row->call, (int)directions,
+        a.direction == 1 ? "true" : "false", a.reset_before ? "true" : "false"));
     for (int i = 0; i < 2; i++) {
         if (i == 0 ? bp__onnx_is_wanted(r, 1) : cell) {
-            BP__TRY(exchanged(r, states[i], batch_first, &r->results[i + 1]));
+            BP__TRY(exchanged(r, states[i], a.batch_first, &r->results[i + 1]));
         }
     }
-    return add_output(r, y, directions, batch_first);
+    return add_output(r, y, directions, a.batch_first);
 }

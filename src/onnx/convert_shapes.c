@@ -348,6 +348,33 @@ bp_status bp__onnx_convert_pad(bp__onnx *r, const bp__onnx_row *row) {
                              mode == 0 ? number : 0);
 }
 
+/* Crops or pads each axis around its middle; of an odd difference the end has one more. */
+bp_status bp__onnx_convert_center_crop_pad(bp__onnx *r, const bp__onnx_row *row) {
+    int count, axis_count, axis;
+    int64_t *sizes, before[BP_MAX_NDIM] = {0}, after[BP_MAX_NDIM] = {0};
+    const int64_t *axes;
+    bp__onnx_value *x = r->inputs[0];
+    (void)row;
+    BP__TRY(bp__onnx_attribute_ints(r, "axes", -1, &axis_count, &axes));
+    BP__TRY(bp__onnx_numbers(r, 1, "shape", &count, &sizes));
+    if (count != (axes ? axis_count : x->ndim) || count > x->ndim) {
+        return bp__fail(BP_E_FORMAT, "input 'shape' has %d elements, of %d axes", count, axes ? axis_count : x->ndim);
+    }
+    for (int i = 0; i < count; i++) {
+        BP__TRY(bp__onnx_axis(axes ? axes[i] : i, x->ndim, &axis));
+        const int64_t size = x->shape[axis], crop = size > sizes[i] ? size - sizes[i] : 0;
+        if (sizes[i] < 0) {
+            return bp__fail(BP_E_FORMAT, "input 'shape' has the element %" PRId64, sizes[i]);
+        }
+        before[axis] = sizes[i] > size ? (sizes[i] - size) / 2 : 0;
+        after[axis] = sizes[i] > size ? sizes[i] - size - before[axis] : 0;
+        if (crop > 0) {
+            BP__TRY(bp__onnx_slice(r, x, axis, crop / 2, crop / 2 + sizes[i], 1, &x));
+        }
+    }
+    return bp__onnx_pad(r, x, before, after, 0, &r->results[0]);
+}
+
 /* ---- Depth and space ---- */
 
 /* Takes channels apart, or joins them: reshape, permute, reshape of N x C x H x W. */

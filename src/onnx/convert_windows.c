@@ -121,17 +121,22 @@ static const char *activation_field(bp__onnx *r, char more[MORE]) {
     return more;
 }
 
-bp_status bp__onnx_convert_conv(bp__onnx *r, const bp__onnx_row *row) {
+bp_status bp__onnx_convolve(bp__onnx *r, int operand_count, bp__onnx_value *const *operands, bool fuses,
+                            bp__onnx_value **result) {
     window w;
     int64_t groups;
-    char more[MORE];
-    (void)row;
-    BP__TRY(read_window(r, r->inputs[1], &w));
+    char more[MORE] = "";
+    BP__TRY(read_window(r, operands[1], &w));
     BP__TRY(bp__onnx_attribute_int(r, "group", 1, &groups));
     if (w.automatic == SAME_UPPER || w.automatic == SAME_LOWER) {
         pad_same(&w, r->inputs[0]->shape + 2);
     }
-    return add_conv(r, &w, groups, r->input_count, r->inputs, activation_field(r, more), &r->results[0]);
+    return add_conv(r, &w, groups, operand_count, operands, fuses ? activation_field(r, more) : more, result);
+}
+
+bp_status bp__onnx_convert_conv(bp__onnx *r, const bp__onnx_row *row) {
+    (void)row;
+    return bp__onnx_convolve(r, r->input_count, r->inputs, true, &r->results[0]);
 }
 
 /* Finds the padding of a transposed convolution from the sizes that the output must have. */

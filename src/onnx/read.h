@@ -209,10 +209,15 @@ bp_status bp__onnx_unary(bp__onnx *r, const char *kind, bp__onnx_value *x, bp__o
 bp_status bp__onnx_binary(bp__onnx *r, const char *kind, bp__onnx_value *a, bp__onnx_value *b, bp__onnx_value **result);
 /* The same with a number, which gets the type of `a`. */
 bp_status bp__onnx_binary_with(bp__onnx *r, const char *kind, bp__onnx_value *a, double b, bp__onnx_value **result);
+bp_status bp__onnx_clip_to(bp__onnx *r, bp__onnx_value *x, double low, double high, bp__onnx_value **result);
 bp_status bp__onnx_where(bp__onnx *r, bp__onnx_value *condition, bp__onnx_value *a, bp__onnx_value *b,
                          bp__onnx_value **result);
 bp_status bp__onnx_reduce(bp__onnx *r, const char *kind, bp__onnx_value *x, int axis_count, const int *axes, bool keep,
                           bp__onnx_value **result);
+/* Adds a convolution with the attributes of the node, and with the function that the next node has if it `fuses` that.
+ * The operands have the shapes of the node's inputs; the second one is the weight. */
+bp_status bp__onnx_convolve(bp__onnx *r, int operand_count, bp__onnx_value *const *operands, bool fuses,
+                            bp__onnx_value **result);
 bp_status bp__onnx_concat(bp__onnx *r, int count, bp__onnx_value *const *values, int axis, bp__onnx_value **result);
 bp_status bp__onnx_pad(bp__onnx *r, bp__onnx_value *x, const int64_t *before, const int64_t *after, double number,
                        bp__onnx_value **result);
@@ -226,24 +231,19 @@ bp_status bp__onnx_lift(bp__onnx *r, bp__onnx_value *x, int ndim, bp__onnx_value
 
 /* ---- Functions that convert (convert_*.c) ---- */
 
+/* clang-format off */
 #define BP__ONNX_CONVERTS(X)                                                                                           \
-    X(argmax)                                                                                                          \
-    X(attention)                                                                                                       \
-    X(average_pool)                                                                                                    \
-    X(batch_norm)                                                                                                      \
-    X(binary)                                                                                                          \
-    X(bit_shift)                                                                                                       \
-    X(call)                                                                                                            \
-    X(cast)                                                                                                            \
-    X(cast_like)                                                                                                       \
-    X(celu) X(clip) X(concat) X(constant) X(constant_of_shape) X(conv) X(conv_transpose) X(cumsum) X(depth_to_space)   \
-        X(dequantize) X(divide) X(dropout) X(einsum) X(expand) X(eye_like) X(flatten) X(gather) X(gather_elements)     \
-            X(gather_nd) X(gelu) X(hardmax) X(gemm) X(global_pool) X(group_norm) X(hard_sigmoid) X(identity) X(if)     \
-                X(instance_norm) X(isinf) X(layer_norm) X(lp_norm) X(lrn) X(matmul) X(max_pool) X(mod) X(mvn)          \
-                    X(one_hot) X(pad) X(pow) X(prelu) X(quantize) X(range) X(reduce) X(reshape) X(resize) X(rms_norm)  \
-                        X(rnn) X(selu) X(shape) X(shrink) X(size) X(slice) X(softmax) X(space_to_depth) X(split)       \
-                            X(squeeze) X(swish) X(tile) X(transpose) X(trilu) X(unary) X(unsqueeze) X(variadic)        \
-                                X(where)
+    X(argmax) X(attention) X(average_pool) X(batch_norm) X(binary) X(bit_shift) X(call) X(cast) X(cast_like) X(celu)   \
+    X(center_crop_pad) X(clip) X(compress) X(concat) X(constant) X(constant_of_shape) X(conv) X(conv_integer)          \
+    X(conv_transpose) X(cumsum) X(depth_to_space) X(dequantize) X(divide) X(dropout) X(dynamic_quantize) X(einsum)     \
+    X(expand) X(eye_like) X(flatten) X(gather) X(gather_elements) X(gather_nd) X(gelu) X(gemm) X(global_pool)          \
+    X(group_norm) X(hard_sigmoid) X(hardmax) X(identity) X(if) X(instance_norm) X(isinf) X(layer_norm) X(lp_norm)      \
+    X(lrn) X(matmul) X(matmul_integer) X(max_pool) X(mod) X(mvn) X(non_zero) X(one_hot) X(pad) X(pow) X(prelu)         \
+    X(qlinear_conv) X(qlinear_matmul) X(quantize) X(range) X(reduce) X(reshape) X(resize) X(reverse_sequence)          \
+    X(rms_norm) X(rnn) X(rotary_embedding) X(scatter_elements) X(scatter_nd) X(selu) X(shape) X(shrink) X(size)        \
+    X(slice) X(softmax) X(space_to_depth) X(split) X(squeeze) X(swiglu) X(swish) X(tensor_scatter) X(tile)             \
+    X(transpose) X(trilu) X(unary) X(unsqueeze) X(variadic) X(where)
+/* clang-format on */
 #define BP__ONNX_DECLARE(name) bp_status bp__onnx_convert_##name(bp__onnx *r, const bp__onnx_row *row);
 BP__ONNX_CONVERTS(BP__ONNX_DECLARE)
 #undef BP__ONNX_DECLARE

@@ -42,10 +42,12 @@ static const bp__onnx_row rows[] = {
     ROW(PRelu, 7, 0, 2, 2, prelu, NULL, NULL),
     ROW(Selu, 6, 0, 1, 1, selu, NULL, NULL),
     ROW(Shrink, 9, 0, 1, 1, shrink, NULL, NULL),
+    ROW(SwiGLU, 28, 0, 2, 2, swiglu, NULL, NULL),
     ROW(Swish, 24, 0, 1, 1, swish, NULL, NULL),
     ROW(Cast, 6, 0, 1, 1, cast, NULL, NULL),
     ROW(CastLike, 15, 0, 2, 2, cast_like, NULL, NULL),
     ROW(DequantizeLinear, 10, 0, 2, 3, dequantize, NULL, NULL),
+    ROW(DynamicQuantizeLinear, 11, 0, 1, 1, dynamic_quantize, NULL, NULL),
     ROW(QuantizeLinear, 10, 0, 2, 3, quantize, NULL, NULL),
 
     /* Functions of two and more elements */
@@ -68,17 +70,23 @@ static const bp__onnx_row rows[] = {
     ROW(Gemm, 7, 10, 3, 3, gemm, NULL, NULL),
     ROW(Gemm, 11, 0, 2, 3, gemm, NULL, NULL),
     ROW(MatMul, 1, 0, 2, 2, matmul, NULL, NULL),
+    ROW(MatMulInteger, 10, 0, 2, 4, matmul_integer, NULL, NULL),
+    ROW(QLinearMatMul, 10, 0, 8, 8, qlinear_matmul, NULL, NULL),
+    ROW(Det, 11, 0, 1, 1, call, "det", " "),
 
     /* Convolutions and pooling */
     ROW(AveragePool, 7, 0, 1, 1, average_pool, NULL, NULL),
     ROW(Conv, 1, 0, 2, 3, conv, NULL, NULL),
+    ROW(ConvInteger, 10, 0, 2, 4, conv_integer, NULL, NULL),
     ROW(ConvTranspose, 1, 0, 2, 3, conv_transpose, NULL, NULL),
     ROW(GlobalAveragePool, 1, 0, 1, 1, global_pool, "mean", NULL),
     ROW(GlobalMaxPool, 1, 0, 1, 1, global_pool, "max", NULL),
     ROW(MaxPool, 1, 0, 1, 1, max_pool, NULL, NULL),
+    ROW(QLinearConv, 10, 0, 8, 9, qlinear_conv, NULL, NULL),
 
     /* Normalization and softmax */
     ROW(BatchNormalization, 7, 0, 5, 5, batch_norm, NULL, NULL),
+    ROW(GroupNormalization, 18, 20, 3, 3, group_norm, NULL, "groups"),
     ROW(GroupNormalization, 21, 0, 3, 3, group_norm, NULL, NULL),
     ROW(InstanceNormalization, 6, 0, 3, 3, instance_norm, NULL, NULL),
     ROW(LayerNormalization, 17, 0, 2, 3, layer_norm, NULL, NULL),
@@ -96,6 +104,7 @@ static const bp__onnx_row rows[] = {
     ROW(GRU, 7, 0, 3, 6, rnn, "gru", NULL),
     ROW(LSTM, 7, 0, 3, 8, rnn, "lstm", NULL),
     ROW(RNN, 7, 0, 3, 6, rnn, "rnn_tanh", NULL),
+    ROW(RotaryEmbedding, 23, 0, 3, 4, rotary_embedding, NULL, NULL),
 
     /* Reductions */
     REDUCE(ReduceL1, 18, "abs", "sum", ""), REDUCE(ReduceL2, 18, "square", "sum", "sqrt"),
@@ -109,6 +118,8 @@ static const bp__onnx_row rows[] = {
     ROW(CumSum, 11, 0, 2, 2, cumsum, NULL, NULL),
 
     /* Shapes, parts and places of elements */
+    ROW(CenterCropPad, 18, 0, 2, 2, center_crop_pad, NULL, NULL),
+    ROW(Compress, 9, 0, 2, 2, compress, NULL, NULL),
     ROW(Concat, 4, 0, 1, -1, concat, NULL, NULL),
     ROW(DepthToSpace, 1, 0, 1, 1, depth_to_space, NULL, NULL),
     ROW(Expand, 8, 0, 2, 2, expand, NULL, NULL),
@@ -116,12 +127,17 @@ static const bp__onnx_row rows[] = {
     ROW(Gather, 1, 0, 2, 2, gather, NULL, NULL),
     ROW(GatherElements, 11, 0, 2, 2, gather_elements, NULL, NULL),
     ROW(GatherND, 11, 0, 2, 2, gather_nd, NULL, NULL),
+    ROW(NonZero, 9, 0, 1, 1, non_zero, NULL, NULL),
     ROW(OneHot, 9, 0, 3, 3, one_hot, NULL, NULL),
     ROW(Pad, 2, 10, 1, 1, pad, NULL, NULL),
     ROW(Pad, 11, 0, 2, 4, pad, NULL, NULL),
     ROW(Reshape, 5, 0, 2, 2, reshape, NULL, NULL),
     ROW(Resize, 10, 10, 2, 2, resize, NULL, "scales"),
     ROW(Resize, 11, 0, 1, 4, resize, NULL, NULL),
+    ROW(ReverseSequence, 10, 0, 2, 2, reverse_sequence, NULL, NULL),
+    ROW(Scatter, 9, 10, 3, 3, scatter_elements, NULL, NULL),
+    ROW(ScatterElements, 11, 0, 3, 3, scatter_elements, NULL, NULL),
+    ROW(ScatterND, 11, 0, 3, 3, scatter_nd, NULL, NULL),
     ROW(Slice, 1, 9, 1, 1, slice, NULL, NULL),
     ROW(Slice, 10, 0, 3, 5, slice, NULL, NULL),
     ROW(SpaceToDepth, 1, 0, 1, 1, space_to_depth, NULL, NULL),
@@ -129,6 +145,7 @@ static const bp__onnx_row rows[] = {
     ROW(Split, 13, 0, 1, 2, split, NULL, NULL),
     ROW(Squeeze, 1, 12, 1, 1, squeeze, NULL, NULL),
     ROW(Squeeze, 13, 0, 1, 2, squeeze, NULL, NULL),
+    ROW(TensorScatter, 24, 0, 2, 3, tensor_scatter, NULL, NULL),
     ROW(Tile, 6, 0, 2, 2, tile, NULL, NULL),
     ROW(Transpose, 1, 0, 1, 1, transpose, NULL, NULL),
     ROW(Trilu, 14, 0, 1, 2, trilu, NULL, NULL),

@@ -72,7 +72,8 @@ guard_access dnn_accessed(void);
 typedef enum outcome { RIGHT, WRONG, ABSENT } outcome;
 enum { MOST_TEXT = 128 };
 
-typedef enum layer_kind { LAYER_RNN, LAYER_LSTM, LAYER_GRU } layer_kind;
+/* GRU_BEFORE: its reset gate comes before the product. */
+typedef enum layer_kind { LAYER_RNN, LAYER_LSTM, LAYER_GRU, LAYER_GRU_BEFORE } layer_kind;
 /* Computes recurrent layers in each direction. Writes what was wrong. */
 outcome check_layer(layer_kind kind, char how[MOST_TEXT]);
 

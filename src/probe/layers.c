@@ -2,7 +2,9 @@
  *
  * Sizes are no multiples of a vector. Each layer runs in both directions and in each one alone, with and without states
  * and projection, always with a bias, as in the provider's calls. Gates are the library's: of an LSTM i, f, g, o, of a
- * GRU z, r, n and the bias of the hidden state's part of n. */
+ * GRU z, r, n and the bias of the hidden state's part of n, which a GRU whose reset gate comes before the product
+ * lacks.
+ */
 #include "probe/dnn.h"
 
 #include <math.h>
@@ -93,8 +95,9 @@ static void *describe(const layer *l) {
             &description, dnn_engine, BP__ONEDNN_INFERENCE, l->direction, memory_of(l->x), memory_of(l->hidden),
             memory_of(l->cell), any[0], any[1], NULL, any[2], memory_of(l->bias), memory_of(l->y),
             memory_of(l->last_hidden), memory_of(l->last_cell), 0, NULL);
-    } else if (!error && l->kind == LAYER_GRU) {
-        error = dnnl.lbr_gru_forward_primitive_desc_create(
+    } else if (!error && l->kind != LAYER_RNN) {
+        error = (l->kind == LAYER_GRU ? dnnl.lbr_gru_forward_primitive_desc_create
+                                      : dnnl.gru_forward_primitive_desc_create)(
             &description, dnn_engine, BP__ONEDNN_INFERENCE, l->direction, memory_of(l->x), memory_of(l->hidden), any[0],
             any[1], memory_of(l->bias), memory_of(l->y), memory_of(l->last_hidden), 0, NULL);
     } else if (!error) {
@@ -130,9 +133,20 @@ static double sum_of(const argument *weight, int64_t row, const double *of_row, 
     return sum;
 }
 
+/* Computes r times the hidden state. */
+static void reset_state(const layer *l, int64_t d, const double *x, const double *hidden, double reset[UNITS]) {
+    for (int64_t u = 0; u < UNITS && l->kind == LAYER_GRU_BEFORE; u++) {
+        const int64_t row = (d * l->gates + 1) * UNITS + u;
+        const double bias = value(l->bias, (d * l->slots + 1) * UNITS + u);
+        reset[u] =
+            hidden[u] * logistic(bias + sum_of(l->weight, row, x, COLUMNS) + sum_of(l->iter, row, hidden, UNITS));
+    }
+}
+
 /* One step of an item: replaces its hidden state and cell. */
 static void step(const layer *l, int64_t d, const double *x, double *hidden, double *cell) {
-    double after[UNITS];
+    double after[UNITS], reset[UNITS] = {0};
+    reset_state(l, d, x, hidden, reset);
     for (int64_t u = 0; u < UNITS; u++) {
         double input[MOST_GATES], state[MOST_GATES];
         for (int64_t g = 0; g < l->gates; g++) {
@@ -146,6 +160,10 @@ static void step(const layer *l, int64_t d, const double *x, double *hidden, dou
             cell[u] =
                 logistic(input[1] + state[1]) * cell[u] + logistic(input[0] + state[0]) * tanh(input[2] + state[2]);
             after[u] = logistic(input[3] + state[3]) * tanh(cell[u]);
+        } else if (l->kind == LAYER_GRU_BEFORE) {
+            const double z = logistic(input[0] + state[0]);
+            const double part = sum_of(l->iter, (d * l->gates + 2) * UNITS + u, reset, UNITS);
+            after[u] = (1 - z) * tanh(input[2] + part) + z * hidden[u];
         } else {
             const double part = state[2] + value(l->bias, (d * l->slots + 3) * UNITS + u);
             const double z = logistic(input[0] + state[0]), n = tanh(input[2] + logistic(input[1] + state[1]) * part);
@@ -204,7 +222,7 @@ static outcome check_variant(layer *l) {
 
 outcome check_layer(layer_kind kind, char how[MOST_TEXT]) {
     static const char *const names[] = {"", "ascending", "descending", "both directions"};
-    static const int64_t gates[] = {1, 4, 3};
+    static const int64_t gates[] = {1, 4, 3, 3};
     for (int direction = BP__ONEDNN_ASCENDING; direction <= BP__ONEDNN_BOTH; direction++) {
         for (int full = 0; full < 2; full++) {
             layer l = {.kind = kind, .direction = direction, .full = full, .gates = gates[kind]};

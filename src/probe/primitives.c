@@ -178,6 +178,8 @@ static outcome check_primitive(bp_primitive primitive, char how[MOST_TEXT]) {
         return check_layer(LAYER_LSTM, how);
     case BP_PRIMITIVE_GRU:
         return check_layer(LAYER_GRU, how);
+    case BP_PRIMITIVE_GRU_BEFORE:
+        return check_layer(LAYER_GRU_BEFORE, how);
     case BP_PRIMITIVE_BATCH_NORM:
         break;
     }

@@ -67,17 +67,18 @@ static number row_of(const layer *l, int tensor, int64_t rows, int64_t row, int6
     return sum;
 }
 
-static number gate(const layer *l, int64_t g, int64_t unit, bool recurrent) {
+/* The part of a gate that follows from states; NULL: from the input. */
+static number gate(const layer *l, int64_t g, int64_t unit, const number *states) {
     const int64_t row = g * l->hidden + unit;
-    const number bias = layer_at(l, recurrent ? LAYER_BIAS_HH : LAYER_BIAS_IH, l->direction * l->rows + row);
+    const number bias = layer_at(l, states ? LAYER_BIAS_HH : LAYER_BIAS_IH, l->direction * l->rows + row);
     return layer_sum(l,
-                     recurrent ? row_of(l, LAYER_WEIGHT_HH, l->rows, row, l->output, l->h)
-                               : row_of(l, LAYER_WEIGHT_IH, l->rows, row, l->input, l->x),
+                     states ? row_of(l, LAYER_WEIGHT_HH, l->rows, row, l->output, states)
+                            : row_of(l, LAYER_WEIGHT_IH, l->rows, row, l->input, l->x),
                      bias);
 }
 
 static number whole_gate(const layer *l, int64_t g, int64_t unit) {
-    return layer_sum(l, gate(l, g, unit, false), gate(l, g, unit, true));
+    return layer_sum(l, gate(l, g, unit, NULL), gate(l, g, unit, l->h));
 }
 
 /* Returns the hidden state of unit j after `taken` steps. A step adds at most 1 to the size of an LSTM's cell, and a
@@ -94,8 +95,10 @@ static number unit_after(const layer *l, int64_t taken, int64_t j) {
     }
     if (l->mode == BP_RNN_GRU) {
         const number r = gates[0] = logistic(l, whole_gate(l, 0, j)), z = gates[1] = logistic(l, whole_gate(l, 1, j));
-        const number part = gates[3] = gate(l, 2, j, true);
-        const number n = gates[2] = layer_tanh(l, layer_sum(l, gate(l, 2, j, false), layer_product(l, r, part)));
+        const number part = gate(l, 2, j, l->reset_before ? l->reset : l->h);
+        gates[3] = l->reset_before ? l->reset[j] : part;
+        const number n = gates[2] =
+            layer_tanh(l, layer_sum(l, gate(l, 2, j, NULL), l->reset_before ? part : layer_product(l, r, part)));
         return with_error_limited(
             layer_sum(l, n, layer_product(l, z, layer_sum(l, l->h[j], (number){-n.value, n.error}))),
             fabsl(layer_at(l, LAYER_HIDDEN, first).value) + 2);
@@ -108,6 +111,9 @@ void layer_take_step(const layer *l, int64_t taken, int64_t step, number *to) {
     const int64_t row = step * l->batch + l->item;
     for (int64_t k = 0; k < l->input; k++) {
         l->x[k] = layer_at(l, LAYER_INPUT, row * l->input + k);
+    }
+    for (int64_t j = 0; j < l->hidden && l->reset_before; j++) {
+        l->reset[j] = layer_product(l, logistic(l, whole_gate(l, 0, j)), l->h[j]);
     }
     for (int64_t j = 0; j < l->hidden; j++) {
         l->after[j] = unit_after(l, taken, j);
@@ -164,6 +170,7 @@ bp_status layer_open(layer *l, const bp_rnn_call *call) {
     const int64_t gates = call->mode == BP_RNN_LSTM ? 4 : call->mode == BP_RNN_GRU ? 3 : 1;
     l->mode = call->mode;
     l->reverse = call->reverse != 0;
+    l->reset_before = call->reset_before != 0;
     l->steps = call->input->shape[0];
     l->batch = call->input->shape[1];
     l->input = call->input->shape[2];
@@ -175,14 +182,15 @@ bp_status layer_open(layer *l, const bp_rnn_call *call) {
     for (int i = 0; i < LAYER_TENSORS && status == BP_OK; i++) {
         status = tensors[i] ? wide_make(&l->tensor[i], tensors[i], false) : BP_OK;
     }
-    l->x = malloc((size_t)(l->input + l->output + (2 + LAYER_GATES) * l->hidden + 1) * sizeof *l->x);
+    l->x = malloc((size_t)(l->input + l->output + (3 + LAYER_GATES) * l->hidden + 1) * sizeof *l->x);
     if (!l->x) {
         return BP_E_NO_MEMORY;
     }
     l->h = l->x + l->input;
     l->cell = l->h + l->output;
     l->after = l->cell + l->hidden;
-    l->gates = l->after + l->hidden;
+    l->reset = l->after + l->hidden;
+    l->gates = l->reset + l->hidden;
     return status;
 }
 

@@ -22,7 +22,8 @@ typedef struct gradients {
     wide_tensor output, by_output, by_final[2];      /* by_final: hidden state, cell */
     number *saved, *before, *after;                  /* of one item: gates, and cells before and after each step */
     number *slopes, *recurrent;                      /* by gates, and by their recurrent parts */
-    number *projected, *states;                      /* by the state after the projection; the state before it */
+    number *projected, *states;                      /* by the state after the projection; the state before it, or with
+                                                      * reset_before what n's rows of weight_hh are multiplied by */
     number *by_hidden, *by_cell, *by_state, *by_old; /* by the state of the item; by that before the projection */
     number *first[2];                                /* by the initial states of all items */
     number *forward;                                 /* the output */
@@ -117,7 +118,7 @@ static void compute_gates(gradients *g) {
         layer_take_step(l, i + 1, step, g->forward + layer_output(l, step));
         copy(g->after + i * l->hidden, l->cell, l->hidden);
         copy(g->saved + i * l->hidden * LAYER_GATES, l->gates, l->hidden * LAYER_GATES);
-        copy(g->states + row_of(l, step) * l->hidden, l->after, l->hidden);
+        copy(g->states + row_of(l, step) * l->hidden, l->reset_before ? l->reset : l->after, l->hidden);
     }
 }
 
@@ -146,10 +147,28 @@ static void gru_slopes(gradients *g, int64_t i, int64_t j, number *slopes, numbe
     slopes[l->hidden + j] =
         layer_product(l, layer_product(l, by, subtracted(l, state_before(g, i, j), n)), logistic_slope(l, z));
     slopes[2 * l->hidden + j] = by_n;
-    recurrent[j] = slopes[j];
-    recurrent[l->hidden + j] = slopes[l->hidden + j];
-    recurrent[2 * l->hidden + j] = layer_product(l, by_n, r);
+    if (!l->reset_before) {
+        recurrent[j] = slopes[j];
+        recurrent[l->hidden + j] = slopes[l->hidden + j];
+        recurrent[2 * l->hidden + j] = layer_product(l, by_n, r);
+    }
     g->by_old[j] = layer_product(l, by, z);
+}
+
+/* With reset_before: replaces the gradients by r, which need the gradients by n of all units, and adds what r passes
+ * on. */
+static void reset_slopes(gradients *g, int64_t i, number *slopes) {
+    const layer *l = &g->l;
+    for (int64_t j = 0; j < l->hidden; j++) {
+        const number r = g->saved[(i * l->hidden + j) * LAYER_GATES];
+        total t = {.terms = 0};
+        for (int64_t k = 2 * l->hidden; k < l->rows; k++) {
+            add(&t, slopes[k], layer_at(l, LAYER_WEIGHT_HH, (l->direction * l->rows + k) * l->output + j));
+        }
+        const number by_reset = end(l, &t);
+        slopes[j] = layer_product(l, layer_product(l, by_reset, state_before(g, i, j)), logistic_slope(l, r));
+        g->by_old[j] = layer_sum(l, g->by_old[j], layer_product(l, by_reset, r));
+    }
 }
 
 static void plain_slope(const gradients *g, int64_t step, int64_t j, number *slopes) {
@@ -194,9 +213,13 @@ static void go_back(gradients *g, int64_t i) {
             plain_slope(g, step, j, slopes);
         }
     }
+    if (l->reset_before) {
+        reset_slopes(g, i, slopes);
+    }
+    const int64_t rows = l->reset_before ? 2 * l->hidden : l->rows; /* those that the state itself is multiplied by */
     for (int64_t k = 0; k < l->output; k++) {
         total t = {.terms = 0};
-        for (int64_t row = 0; row < l->rows; row++) {
+        for (int64_t row = 0; row < rows; row++) {
             add(&t, recurrent[row], layer_at(l, LAYER_WEIGHT_HH, (l->direction * l->rows + row) * l->output + k));
         }
         g->by_hidden[k] = l->mode == BP_RNN_GRU ? layer_sum(l, end(l, &t), g->by_old[k]) : end(l, &t);
@@ -294,7 +317,8 @@ static number weight_ih_element(void *user, int64_t index) {
 
 static number weight_hh_element(void *user, int64_t index) {
     gradients *g = user;
-    return weight_element(g, index, g->l.output, g->recurrent, g->l.rows, state_before);
+    const bool of_n = g->l.reset_before && index / g->l.output % g->l.rows >= 2 * g->l.hidden;
+    return weight_element(g, index, g->l.output, g->recurrent, g->l.rows, of_n ? state_factor : state_before);
 }
 
 static number weight_hr_element(void *user, int64_t index) {
@@ -325,7 +349,7 @@ static number cell_element(void *user, int64_t index) {
 static bp_status allocate(gradients *g) {
     const layer *l = &g->l;
     const int64_t all = l->directions * l->steps * l->batch, states = l->directions * l->batch;
-    const bool gru = l->mode == BP_RNN_GRU;
+    const bool apart = l->mode == BP_RNN_GRU && !l->reset_before;
     const struct {
         number **at;
         int64_t count;
@@ -333,7 +357,7 @@ static bp_status allocate(gradients *g) {
                   {&g->before, l->steps * l->hidden},
                   {&g->after, l->steps * l->hidden},
                   {&g->slopes, all * l->rows},
-                  {&g->recurrent, gru ? all * l->rows : 0},
+                  {&g->recurrent, apart ? all * l->rows : 0},
                   {&g->projected, all * l->output},
                   {&g->states, all * l->hidden},
                   {&g->by_hidden, l->output},
@@ -348,7 +372,7 @@ static bp_status allocate(gradients *g) {
         *arrays[i].at = reference_numbers(arrays[i].count);
         all_made &= *arrays[i].at != NULL;
     }
-    if (!gru) { /* the recurrent part of a gate is added to the other one */
+    if (!apart) { /* the recurrent part of a gate is added to the other one */
         free(g->recurrent);
         g->recurrent = g->slopes;
     }

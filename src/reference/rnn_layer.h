@@ -16,18 +16,19 @@ enum {
     LAYER_CELL,
     LAYER_TENSORS
 };
-enum { LAYER_GATES = 4 }; /* LSTM: i, f, g, o; GRU: r, z, n, and what r is multiplied by in n */
+enum { LAYER_GATES = 4 }; /* LSTM: i, f, g, o; GRU: r, z, n, and what r is multiplied by in n, or that product */
 
 /* A layer, and the state of the item that is computed. */
 typedef struct layer {
     bp_rnn_mode mode;
-    bool reverse;
+    bool reverse, reset_before;
     int64_t steps, batch, input, hidden, output; /* output: columns of one direction */
     int64_t rows, directions, direction, item;
     long double unit;
     wide_tensor tensor[LAYER_TENSORS]; /* data NULL: absent */
     wholes lengths;
     reference_number *x, *h, *cell, *after; /* after: hidden states before the projection */
+    reference_number *reset;                /* with reset_before: r times the hidden states before the step */
     reference_number *gates;                /* LAYER_GATES of each hidden unit, in the last step; LSTM and GRU */
 } layer;
 

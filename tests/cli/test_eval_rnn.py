@@ -10,7 +10,7 @@ def logistic(x):
     return 1 / (1 + np.exp(-x))
 
 
-def layer(mode, x, w, u, b, c, h, cell, projection=None, reverse=False, relu=False):
+def layer(mode, x, w, u, b, c, h, cell, projection=None, reverse=False, relu=False, before=False):
     """Returns the output and the final states of one direction."""
     output = np.zeros((*x.shape[:2], h.shape[1]))
     size = len(w) // {"rnn": 1, "lstm": 4, "gru": 3}[mode]
@@ -23,7 +23,8 @@ def layer(mode, x, w, u, b, c, h, cell, projection=None, reverse=False, relu=Fal
             h = h if projection is None else h @ projection.T
         elif mode == "gru":
             r, z = logistic(p + q)[:, :size], logistic(p + q)[:, size : 2 * size]
-            n = np.tanh(p[:, 2 * size :] + r * q[:, 2 * size :])
+            part = (r * h) @ u[2 * size :].T + c[2 * size :] if before else r * q[:, 2 * size :]
+            n = np.tanh(p[:, 2 * size :] + part)
             h = (1 - z) * n + z * h
         else:
             h = np.maximum(p + q, 0) if relu else np.tanh(p + q)
@@ -97,6 +98,15 @@ def test_options(recur):
     (got,), done = recur("rnn", tensors, "--relu")
     assert done.code == 0, done
     np.testing.assert_allclose(got, reference("rnn", *tensors, relu=True)[0], rtol=2e-6, atol=2e-6)
+    tensors, _ = arrays("gru", 2)
+    (got, last), done = recur("gru", tensors, "--reset-before", results=2)
+    assert done.code == 0, done
+    for a, b in zip((got, last), reference("gru", *tensors, before=True)):
+        np.testing.assert_allclose(a, b, rtol=2e-6, atol=2e-6)
+    _, done = recur("gru", tensors, "--reset-before", command="compare", results=0)
+    assert done.code == 0, done
+    _, done = recur("lstm", arrays("lstm")[0], "--reset-before")
+    assert done.code == 2 and "lstm takes no option --reset-before" in done.err, done
 
 
 def test_matrices_and_no_biases(recur):
@@ -128,6 +138,9 @@ def test_explain(backplane):
     done = backplane("explain", "lstm", "f32", "64x32x256", "2x4096x256", "2x4096x1024")
     assert done.code == 0, done
     assert "f32 lstm, 64 steps of 32 items, 256 columns to 1024, 2 directions" in done.out
+    done = backplane("explain", "gru", "f32", "64x32x256", "3072x256", "3072x1024", "--reset-before")
+    assert done.code == 0, done
+    assert "f32 gru, reset before the product, 64 steps of 32 items, 256 columns to 1024" in done.out
 
 
 @pytest.mark.parametrize("mode", ["rnn", "lstm", "gru"])

@@ -391,6 +391,7 @@ static void run_huge(input *in, const bp_options *set) {
         bp_concat_shape(3, list, axis - 2, &ndim, shape);
         bp_concat_run(NULL, 2, list, axis, c);
         rnn.directions = 1 + below(in, 2);
+        rnn.reset_before = below(in, 2);
         bp_rnn_shape(&rnn, BP_RNN_OUTPUT, &(bp_dtype){BP_F32}, &ndim, shape);
         bp_rnn_explain(&e, NULL, &rnn);
     }

@@ -212,6 +212,7 @@ static void run_rnn(input *in, const bp_options *set) {
         .struct_size = sizeof call, .pass = (bp_rnn_pass)below(in, 3), .mode = (bp_rnn_mode)below(in, 4)};
     call.directions = 1 + below(in, 2);
     call.reverse = call.directions == 1 && below(in, 2);
+    call.reset_before = call.mode == BP_RNN_GRU && below(in, 2);
     const bool lstm = call.mode == BP_RNN_LSTM, projects = lstm && below(in, 2);
     const int64_t steps = below(in, 8), batch = below(in, 12) == 11 ? 99 : below(in, 6), columns = below(in, 40),
                   hidden = 1 + below(in, 90), output = projects ? 1 + below(in, 70) : hidden,

@@ -300,7 +300,7 @@ templates[] = {
      3,
      {{4, {1, 2, 5, 4}}, {4, {1, 2, 5, 4}}, {4, {1, 2, 5, 3}}}},
     {"rnn",
-     {"mode=lstm", "mode=gru, reverse=true", "mode=rnn_tanh"},
+     {"mode=lstm", "mode=gru, reverse=true, reset_before=true", "mode=rnn_tanh"},
      3,
      {{3, {4, 2, 3}}, {3, {1, 12, 3}}, {3, {1, 12, 3}}}},
     {"pool",

@@ -33,28 +33,30 @@ static bp_status run(const rnn_case *c, const char *settings) {
 }
 
 /* A layer of the most common form. */
-static rnn_shape common(bp_rnn_mode mode) {
-    return (rnn_shape){.dtype = BP_F32,
-                       .mode = mode,
-                       .steps = 4,
-                       .batch = 3,
-                       .input = 5,
-                       .hidden = 17,
-                       .directions = 1,
-                       .bias_ih = true,
-                       .bias_hh = true,
-                       .states = true,
-                       .finals = true,
-                       .compact = true};
+static rnn_shape common(int cell) {
+    rnn_shape s = {.dtype = BP_F32,
+                   .steps = 4,
+                   .batch = 3,
+                   .input = 5,
+                   .hidden = 17,
+                   .directions = 1,
+                   .bias_ih = true,
+                   .bias_hh = true,
+                   .states = true,
+                   .finals = true,
+                   .compact = true};
+    rnn_set_cell(&s, cell);
+    return s;
 }
 
-static const bp_rnn_mode modes[] = {BP_RNN_TANH, BP_RNN_LSTM, BP_RNN_GRU};
+enum { GRU_BEFORE = RNN_CELLS - 1, CELLS = 4 };
+static const int cells[CELLS] = {BP_RNN_TANH, BP_RNN_LSTM, BP_RNN_GRU, GRU_BEFORE};
 
 /* ---- Results ---- */
 
 static void layers_equal_the_reference(void **state) {
-    enum { CASES = 900 };
-    int accepted[4] = {0}, both = 0, projected = 0, reversed = 0, one_bias = 0;
+    enum { CASES = 1125 };
+    int accepted[RNN_CELLS] = {0}, both = 0, projected = 0, reversed = 0, one_bias = 0;
     (void)state;
     need_onednn();
     test_array_random = 7;
@@ -66,7 +68,7 @@ static void layers_equal_the_reference(void **state) {
         const bp_status status = run(&c, i % 20 ? ALONE : EXCLUDE ",num_threads=3");
         if (status == BP_OK) {
             rnn_compare(&c);
-            accepted[shape.mode]++;
+            accepted[shape.reset_before ? GRU_BEFORE : (int)shape.mode]++;
             both += shape.directions == 2;
             projected += shape.projection > 0;
             reversed += shape.reverse;
@@ -78,8 +80,8 @@ static void layers_equal_the_reference(void **state) {
         }
         rnn_end(&c);
     }
-    for (int i = 0; i < 3; i++) {
-        assert_true(accepted[modes[i]] > 80);
+    for (int i = 0; i < CELLS; i++) {
+        assert_true(accepted[cells[i]] > 80);
     }
     assert_true(both > 80 && projected > 20 && reversed > 20 && one_bias > 50);
 }
@@ -114,8 +116,8 @@ static void batches_may_come_first(void **state) {
     (void)state;
     need_onednn();
     test_array_random = 9;
-    for (int i = 0; i < 3; i++) {
-        const rnn_shape shape = common(modes[i]);
+    for (int i = 0; i < CELLS; i++) {
+        const rnn_shape shape = common(cells[i]);
         rnn_case c;
         rnn_begin(&c, &shape, BP_RNN_INFERENCE);
         test_array *const images[] = {&c.tensor[BP_RNN_INPUT], &c.tensor[BP_RNN_OUTPUT]};
@@ -138,9 +140,9 @@ static void strides_of_0_and_below_give_equal_bits(void **state) {
     (void)state;
     need_onednn();
     test_array_random = 17;
-    for (int i = 0; i < 3 * 3 * 2 * BP_RNN_LENGTHS; i++) {
+    for (int i = 0; i < CELLS * 3 * 2 * BP_RNN_LENGTHS; i++) {
         const int which = i % BP_RNN_LENGTHS, d = i / BP_RNN_LENGTHS % 3;
-        rnn_shape shape = common(modes[i / BP_RNN_LENGTHS / 6]);
+        rnn_shape shape = common(cells[i / BP_RNN_LENGTHS / 6]);
         shape.directions = 2;
         shape.projection = shape.mode == BP_RNN_LSTM ? 4 : 0;
         const bool repeats = i / BP_RNN_LENGTHS / 3 % 2;
@@ -159,7 +161,7 @@ static void strides_of_0_and_below_give_equal_bits(void **state) {
         rnn_end(&c);
     }
     for (int which = BP_RNN_WEIGHT_IH; which <= BP_RNN_BIAS_HH; which++) {
-        assert_int_equal(accepted[which], which == BP_RNN_WEIGHT_HR ? 6 : 18);
+        assert_int_equal(accepted[which], which == BP_RNN_WEIGHT_HR ? 6 : 6 * CELLS);
     }
 }
 
@@ -237,9 +239,9 @@ static void special_values_pass(void **state) {
     (void)state;
     need_onednn();
     test_array_random = 11;
-    for (int i = 0; i < 3 * 7; i++) {
-        const rnn_shape shape = common(modes[i % 3]);
-        const double value = values[i / 3];
+    for (int i = 0; i < CELLS * 7; i++) {
+        const rnn_shape shape = common(cells[i % CELLS]);
+        const double value = values[i / CELLS];
         rnn_case c;
         rnn_begin(&c, &shape, BP_RNN_INFERENCE);
         test_array_set(&c.tensor[BP_RNN_INPUT], (1 * shape.batch + 1) * shape.input + 2, value);
@@ -302,11 +304,11 @@ static void results_repeat(void **state) {
     (void)state;
     need_onednn();
     test_array_random = 12;
-    for (int i = 0; i < 12; i++) {
-        rnn_shape shape = common(modes[i % 3]);
+    for (int i = 0; i < 4 * CELLS; i++) {
+        rnn_shape shape = common(cells[i % CELLS]);
         shape.batch = 33;
         shape.hidden = 130;
-        shape.directions = 1 + i / 6;
+        shape.directions = 1 + i / (2 * CELLS);
         rnn_case c;
         rnn_begin(&c, &shape, BP_RNN_INFERENCE);
         char text[96];
@@ -360,6 +362,7 @@ static void refusals_have_reasons(void **state) {
         {{.mode = BP_RNN_LSTM, .lengths = true}, BP_RNN_INFERENCE, ALONE, "no lengths"},
         {{.mode = BP_RNN_LSTM}, BP_RNN_TRAINING, ALONE, "no reserve for the gradients"},
         {{.mode = BP_RNN_GRU}, BP_RNN_TRAINING, ALONE, "no reserve for the gradients"},
+        {{.mode = BP_RNN_GRU, .reset_before = true}, BP_RNN_TRAINING, ALONE, "no reserve for the gradients"},
         {{.mode = BP_RNN_RELU}, BP_RNN_INFERENCE, ALONE, "NaN"},
         {{.mode = BP_RNN_LSTM, .dtype = BP_F64}, BP_RNN_INFERENCE, ALONE, "only f32"},
         {{.mode = BP_RNN_LSTM, .dtype = BP_BF16}, BP_RNN_INFERENCE, ALONE, "f32"},
@@ -369,6 +372,7 @@ static void refusals_have_reasons(void **state) {
     for (unsigned i = 0; i < sizeof cases / sizeof *cases; i++) {
         rnn_shape shape = common(cases[i].change.mode);
         shape.lengths = cases[i].change.lengths;
+        shape.reset_before = cases[i].change.reset_before;
         shape.dtype = cases[i].change.dtype ? cases[i].change.dtype : BP_F32;
         rnn_case c;
         rnn_begin(&c, &shape, cases[i].pass);

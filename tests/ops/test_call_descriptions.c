@@ -39,9 +39,9 @@ static size_t padding_of(const char *name) {
     if (strcmp(name, "linalg") == 0) { /* with the operation, which is in the key by itself */
         return 20;
     }
-    static const char *const padded[] = {"binary",    "conv",       "einsum",    "fft",  "fftshift", "gather",
-                                         "ifftshift", "layer_norm", "multi_dot", "pool", "random",   "reduce",
-                                         "cumsum",    "take",       "flip",      "roll", "variance", "vecdot"};
+    static const char *const padded[] = {
+        "binary", "conv",   "einsum", "fft",  "fftshift", "gather", "ifftshift", "layer_norm", "multi_dot", "pool",
+        "random", "reduce", "cumsum", "take", "flip",     "roll",   "variance",  "vecdot",     "rnn"};
     for (int i = 0; i < BP__COUNT(padded); i++) {
         if (strcmp(padded[i], name) == 0) {
             return 4;

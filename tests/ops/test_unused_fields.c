@@ -351,6 +351,7 @@ static const row table[] = {
     ADAPTIVE(adaptive_avg),
     GIVEN(adaptive_avg, bp_pool_call, indices),
 
+    FLAG(rnn, bp_rnn_call, reset_before),
     NO_CELL(rnn),
     NO_RNN_GRADIENTS(rnn),
     RECUR(rnn, reserve),

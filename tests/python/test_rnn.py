@@ -8,6 +8,7 @@ from backplane.nn import functional, grad
 
 rng = np.random.default_rng(5)
 GATES = {"rnn_tanh": 1, "rnn_relu": 1, "lstm": 4, "gru": 3}
+CELLS = [*((mode, False) for mode in GATES), ("gru", True)]  # with reset_before
 
 
 def random(*shape, kind=np.float64):
@@ -30,7 +31,7 @@ def logistic(x):
     return 1 / (1 + np.exp(-x))
 
 
-def one_item(mode, steps, w, u, b, c, projection, h, cell):
+def one_item(mode, steps, w, u, b, c, projection, h, cell, before=False):
     """Returns the hidden states after each step, and the final cell."""
     outputs = []
     for x in steps:
@@ -43,14 +44,15 @@ def one_item(mode, steps, w, u, b, c, projection, h, cell):
         elif mode == "gru":
             (pr, pz, pn), (qr, qz, qn) = np.split(p, 3), np.split(q, 3)
             r, z = logistic(pr + qr), logistic(pz + qz)
-            h = (1 - z) * np.tanh(pn + r * qn) + z * h
+            part = u[2 * len(h) :] @ (r * h) + c[2 * len(h) :] if before else r * qn
+            h = (1 - z) * np.tanh(pn + part) + z * h
         else:
             h = np.tanh(p + q) if mode == "rnn_tanh" else np.maximum(p + q, 0)
         outputs.append(h)
     return outputs, h, cell
 
 
-def reference(mode, x, hx, params, biases=True, layers=1, bidirectional=False, lengths=None, projection=0):
+def reference(mode, x, hx, params, biases=True, layers=1, bidirectional=False, lengths=None, projection=0, before=False):
     """Returns output, hidden states and cells, each item alone."""
     directions, per = 1 + bidirectional, 2 + 2 * biases + (projection > 0)
     hidden = params[0].shape[0] // GATES[mode]
@@ -69,7 +71,7 @@ def reference(mode, x, hx, params, biases=True, layers=1, bidirectional=False, l
                 h = np.zeros(columns) if h0 is None else h0[at, n]
                 cell = np.zeros(hidden) if c0 is None else c0[at, n]
                 steps = x[:length, n][:: -1 if d else 1]
-                found, h, cell = one_item(mode, steps, own[0], own[1], b, c, own[-1] if projection else None, h, cell)
+                found, h, cell = one_item(mode, steps, own[0], own[1], b, c, own[-1] if projection else None, h, cell, before)
                 if length:
                     output[:length, n, d * columns : (d + 1) * columns] = np.array(found)[:: -1 if d else 1]
                 finals[at, n], cells[at, n] = h, cell
@@ -88,17 +90,18 @@ def near(found, wanted, tolerance=1e-12):
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance)
 
 
-@pytest.mark.parametrize("mode", GATES)
+@pytest.mark.parametrize(("mode", "before"), CELLS)
 @pytest.mark.parametrize(("layers", "directions", "biases"), [(1, 1, True), (1, 2, False), (3, 1, False), (2, 2, True)])
-def test_stacks(mode, layers, directions, biases):
+def test_stacks(mode, before, layers, directions, biases):
     x, hx = random(4, 3, 5), states(mode, layers, directions, 3, 7)
     params = parameters(mode, 5, 7, layers, directions, biases)
     given = dict(has_biases=biases, num_layers=layers, bidirectional=directions == 2)
-    wanted = reference(mode, x, hx, params, biases, layers, directions == 2)
+    given.update(reset_before=True) if before else None
+    wanted = reference(mode, x, hx, params, biases, layers, directions == 2, before=before)
     function = getattr(functional, mode)
     near(function(x, hx, params, **given), wanted)
     near(function(x.swapaxes(0, 1), hx, params, **given, batch_first=True), (wanted[0].swapaxes(0, 1), *wanted[1:]))
-    near(function(x, None, params, **given), reference(mode, x, None, params, biases, layers, directions == 2))
+    near(function(x, None, params, **given), reference(mode, x, None, params, biases, layers, directions == 2, before=before))
 
 
 @pytest.mark.parametrize("directions", [1, 2])
@@ -109,12 +112,13 @@ def test_projections(directions):
     near(found, reference("lstm", x, hx, params, True, 2, directions == 2, projection=2))
 
 
-@pytest.mark.parametrize("mode", GATES)
-def test_lengths(mode):
+@pytest.mark.parametrize(("mode", "before"), CELLS)
+def test_lengths(mode, before):
     x, hx, lengths = random(5, 6, 4), states(mode, 2, 2, 6, 3), [2, 5, 0, 3, 5, 1]
     params = parameters(mode, 4, 3, 2, 2)
-    found = getattr(functional, mode)(x, hx, params, num_layers=2, bidirectional=True, lengths=lengths)
-    near(found, reference(mode, x, hx, params, True, 2, True, lengths))
+    more = {"reset_before": True} if before else {}
+    found = getattr(functional, mode)(x, hx, params, num_layers=2, bidirectional=True, lengths=lengths, **more)
+    near(found, reference(mode, x, hx, params, True, 2, True, lengths, before=before))
 
 
 def test_without_items():
@@ -151,15 +155,16 @@ def test_dropout():
     near([first], reference("rnn_relu", middle * kept / 0.6, None, params[4:])[:1])
 
 
-@pytest.mark.parametrize("mode", GATES)
+@pytest.mark.parametrize(("mode", "before"), CELLS)
 @pytest.mark.parametrize(("directions", "biases", "projection"), [(1, True, 0), (2, True, 0), (1, False, 2), (2, True, 2)])
-def test_gradients(mode, directions, biases, projection):
+def test_gradients(mode, before, directions, biases, projection):
     """Gradients are slopes of a weighted sum of all results."""
     projection = projection if mode == "lstm" else 0
     x, hx, lengths = random(3, 4, 2), states(mode, 1, directions, 4, 3, projection), [3, 1, 2, 3]
     params = parameters(mode, 2, 3, 1, directions, biases, projection)
     given = dict(has_biases=biases, bidirectional=directions == 2, lengths=lengths)
     given.update(proj_size=projection) if mode == "lstm" else None
+    given.update(reset_before=True) if before else None
     *found, reserve = getattr(functional, mode)(x, hx, params, **given, return_reserve=True)
     weights = [random(*one.shape) for one in found]
     names = dict(zip(("grad_h_n", "grad_c_n"), weights[1:]))
@@ -169,7 +174,7 @@ def test_gradients(mode, directions, biases, projection):
     assert len(flat) == len(tensors)
 
     def loss():
-        results = reference(mode, x, hx, params, biases, 1, directions == 2, lengths, projection)
+        results = reference(mode, x, hx, params, biases, 1, directions == 2, lengths, projection, before)
         return sum((one * weight).sum() for one, weight in zip(results, weights))
 
     for tensor, slope in zip(tensors, flat):
@@ -200,6 +205,10 @@ def test_gradients_of_views():
 def test_explain():
     page = bp.explain(functional.lstm, random(4, 3, 5), None, parameters("lstm", 5, 7))
     assert "f64 lstm, 4 steps of 3 items, 5 columns to 7" in str(page), page
+    page = bp.explain(functional.gru, random(4, 3, 5), None, parameters("gru", 5, 7), reset_before=True)
+    assert "f64 gru, reset before the product, 4 steps" in str(page), page
+    with pytest.raises(TypeError, match="reset_before"):
+        functional.lstm(random(4, 3, 5), None, parameters("lstm", 5, 7), reset_before=True)
 
 
 @pytest.mark.parametrize(

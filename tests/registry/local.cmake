@@ -107,7 +107,7 @@ add_xsmm_fake(xsmm-spills FAKE_SPILLS)
 # Libraries in front of the oneDNN of .venv, in which one function is wrong.
 find_file(DNNL_LIBRARY libdnnl.so.3 PATHS ${CMAKE_SOURCE_DIR}/.venv/lib NO_DEFAULT_PATH)
 if(DNNL_LIBRARY)
-    foreach(wrong none sum relu average eps rnn lstm gru)
+    foreach(wrong none sum relu average eps rnn lstm gru gru_before)
         string(TOUPPER FAKE_${wrong} definition)
         add_library(blas_fake_dnn-${wrong} SHARED ${CMAKE_CURRENT_LIST_DIR}/fakes/dnn.c)
         target_compile_definitions(blas_fake_dnn-${wrong} PRIVATE ${definition})

@@ -417,6 +417,7 @@ static void test_primitives(void **state) {
         {"dnn-rnn", BP_PRIMITIVE_RNN, "wrong results in probe: descending"},
         {"dnn-lstm", BP_PRIMITIVE_LSTM, "wrong results in probe: descending"},
         {"dnn-gru", BP_PRIMITIVE_GRU, "wrong results in probe: descending"},
+        {"dnn-gru_before", BP_PRIMITIVE_GRU_BEFORE, "wrong results in probe: descending"},
         {"dnn-saturates", BP_PRIMITIVE_MATMUL_U8, "wrong results in probe: op NN, 3x5x7, all elements 255 and -128"},
         {"dnn-saturates", BP_PRIMITIVE_MATMUL_I8, "wrong results in probe: op NN, 3x5x7, all elements -128 and -128"},
         {"dnn-rounds", BP_PRIMITIVE_MATMUL_U8, "wrong results in probe: op NN, 9x100x601, all elements 255 and 127"},
@@ -432,7 +433,7 @@ static void test_primitives(void **state) {
     const uint64_t plain = BP_PRIMITIVE_BIT(BP_PRIMITIVE_MATMUL_F32) | BP_PRIMITIVE_BIT(BP_PRIMITIVE_CONVOLUTION) |
                            BP_PRIMITIVE_BIT(BP_PRIMITIVE_POOLING) | BP_PRIMITIVE_BIT(BP_PRIMITIVE_BATCH_NORM) |
                            BP_PRIMITIVE_BIT(BP_PRIMITIVE_RNN) | BP_PRIMITIVE_BIT(BP_PRIMITIVE_LSTM) |
-                           BP_PRIMITIVE_BIT(BP_PRIMITIVE_GRU);
+                           BP_PRIMITIVE_BIT(BP_PRIMITIVE_GRU) | BP_PRIMITIVE_BIT(BP_PRIMITIVE_GRU_BEFORE);
     if ((right.faulty & plain) != 0) {
         fail_msg("%s", right.faults);
     }

@@ -12,7 +12,7 @@ typedef struct rnn_shape {
     bp_rnn_mode mode;
     int64_t steps, batch, input, hidden, projection; /* projection 0: none */
     int directions;
-    bool reverse;
+    bool reverse, reset_before;
     bool bias_ih, bias_hh, states, finals, lengths;
     bool omit; /* tensors of one direction lack this dimension */
     bool compact;
@@ -24,6 +24,11 @@ typedef struct rnn_case {
     test_array tensor[BP_RNN_TENSORS];
     char text[256];
 } rnn_case;
+
+/* Kinds of cells: each bp_rnn_mode, and after them a GRU whose reset gate comes before the product. */
+enum { RNN_CELLS = BP_RNN_GRU + 2 };
+/* Sets mode and reset_before of a shape. */
+void rnn_set_cell(rnn_shape *shape, int cell);
 
 /* Makes a random shape. */
 rnn_shape rnn_any(bp_dtype dtype);

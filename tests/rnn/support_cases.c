@@ -15,10 +15,14 @@ static bool chance(int64_t one_in) {
     return test_array_between(1, one_in) == 1;
 }
 
+void rnn_set_cell(rnn_shape *shape, int cell) {
+    shape->mode = (bp_rnn_mode)(cell > BP_RNN_GRU ? BP_RNN_GRU : cell);
+    shape->reset_before = cell > BP_RNN_GRU;
+}
+
 rnn_shape rnn_any(bp_dtype dtype) {
     static const int64_t steps[] = {1, 2, 7, 3, 0}, batches[] = {1, 3, 33, 2, 100}, sizes[] = {1, 2, 5, 16, 17, 31, 40};
     rnn_shape s = {.dtype = dtype,
-                   .mode = (bp_rnn_mode)test_array_between(0, 3),
                    .steps = steps[test_array_between(0, 4)],
                    .batch = batches[test_array_between(0, chance(3) ? 4 : 2)],
                    .input = sizes[test_array_between(0, 6)],
@@ -30,6 +34,7 @@ rnn_shape rnn_any(bp_dtype dtype) {
                    .finals = !chance(4),
                    .lengths = chance(3),
                    .compact = chance(2)};
+    rnn_set_cell(&s, (int)test_array_between(0, RNN_CELLS - 1));
     s.reverse = s.directions == 1 && chance(3);
     s.omit = s.directions == 1 && chance(2);
     s.projection = s.mode == BP_RNN_LSTM && chance(2) ? test_array_between(1, s.hidden + 2) : 0;
@@ -96,7 +101,8 @@ void rnn_begin(rnn_case *c, const rnn_shape *shape, bp_rnn_pass pass) {
                             .pass = pass,
                             .mode = s->mode,
                             .directions = s->directions,
-                            .reverse = s->reverse};
+                            .reverse = s->reverse,
+                            .reset_before = s->reset_before};
     make_sizes(c);
     connect(c);
     if (s->bias_ih) {
@@ -129,11 +135,12 @@ void rnn_begin(rnn_case *c, const rnn_shape *shape, bp_rnn_pass pass) {
     }
     connect(c);
     snprintf(c->text, sizeof c->text,
-             "%s mode %d T%" PRId64 " N%" PRId64 " I%" PRId64 " H%" PRId64 " P%" PRId64 " D%d%s%s%s%s%s%s%s%s",
-             bp_dtype_name(s->dtype), (int)s->mode, s->steps, s->batch, s->input, s->hidden, s->projection,
-             s->directions, s->reverse ? " reverse" : "", s->bias_ih ? " bias_ih" : "", s->bias_hh ? " bias_hh" : "",
-             s->states ? " states" : "", s->finals ? " finals" : "", s->lengths ? " lengths" : "",
-             s->omit ? " omit" : "", s->compact ? " compact" : "");
+             "%s mode %d%s T%" PRId64 " N%" PRId64 " I%" PRId64 " H%" PRId64 " P%" PRId64 " D%d%s%s%s%s%s%s%s%s",
+             bp_dtype_name(s->dtype), (int)s->mode, s->reset_before ? " reset_before" : "", s->steps, s->batch,
+             s->input, s->hidden, s->projection, s->directions, s->reverse ? " reverse" : "",
+             s->bias_ih ? " bias_ih" : "", s->bias_hh ? " bias_hh" : "", s->states ? " states" : "",
+             s->finals ? " finals" : "", s->lengths ? " lengths" : "", s->omit ? " omit" : "",
+             s->compact ? " compact" : "");
 }
 
 void rnn_turn(rnn_case *c) {

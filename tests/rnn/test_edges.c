@@ -82,17 +82,18 @@ static void large_arguments_saturate(void **state) {
     for (int i = 0; i < 7 * SETTINGS * 2; i++) {
         const bp_dtype dtype = i % 2 ? BP_F64 : BP_F32;
         const double x = inputs[i / 2 % 7], sign = x < 0 ? -1 : 1;
-        for (int mode = 0; mode < 4; mode++) {
-            const rnn_shape shape = {.dtype = dtype,
-                                     .mode = (bp_rnn_mode)mode,
-                                     .steps = 1,
-                                     .batch = 1,
-                                     .input = 1,
-                                     .hidden = 1,
-                                     .directions = 1,
-                                     .states = true,
-                                     .compact = true};
+        for (int cell = 0; cell < RNN_CELLS; cell++) {
+            rnn_shape shape = {.dtype = dtype,
+                               .steps = 1,
+                               .batch = 1,
+                               .input = 1,
+                               .hidden = 1,
+                               .directions = 1,
+                               .states = true,
+                               .compact = true};
             rnn_case c;
+            rnn_set_cell(&shape, cell);
+            const bp_rnn_mode mode = shape.mode;
             rnn_begin(&c, &shape, BP_RNN_INFERENCE);
             put_all(&c.tensor[BP_RNN_WEIGHT_IH], 1);
             put_all(&c.tensor[BP_RNN_WEIGHT_HH], 0);
@@ -107,7 +108,7 @@ static void large_arguments_saturate(void **state) {
                                 : x < 0               ? 0
                                                       : 0.76159415595576488812;
             if (isnan(x) ? !isnan(got) : !(got == want || fabs(got - want) < 1e-7)) {
-                fail_msg("%s, mode %d, input %g: %.9g, want %.9g", bp_dtype_name(dtype), mode, x, got, want);
+                fail_msg("%s, cell %d, input %g: %.9g, want %.9g", bp_dtype_name(dtype), cell, x, got, want);
             }
             rnn_end(&c);
         }
@@ -120,20 +121,21 @@ static void large_arguments_saturate(void **state) {
 static void nan_stays_in_its_item(void **state) {
     (void)state;
     test_array_random = 3;
-    for (int i = 0; i < 4 * SETTINGS; i++) {
-        const rnn_shape shape = {.dtype = types[i % 5 % 4],
-                                 .mode = (bp_rnn_mode)(i % 4),
-                                 .steps = 4,
-                                 .batch = 7,
-                                 .input = 5,
-                                 .hidden = 19,
-                                 .projection = i % 4 == BP_RNN_LSTM && i > 4 ? 3 : 0,
-                                 .directions = 1,
-                                 .compact = true};
+    for (int i = 0; i < RNN_CELLS * SETTINGS; i++) {
+        const int cell = i % RNN_CELLS;
+        rnn_shape shape = {.dtype = types[i % 7 % 4],
+                           .steps = 4,
+                           .batch = 7,
+                           .input = 5,
+                           .hidden = 19,
+                           .projection = cell == BP_RNN_LSTM && i > RNN_CELLS ? 3 : 0,
+                           .directions = 1,
+                           .compact = true};
         rnn_case c;
+        rnn_set_cell(&shape, cell);
         rnn_begin(&c, &shape, BP_RNN_INFERENCE);
         test_array_set(&c.tensor[BP_RNN_INPUT], (1 * 7 + 3) * 5 + 2, NAN); /* step 1, item 3 */
-        rnn_run(&c, settings[i / 4]);
+        rnn_run(&c, settings[i / RNN_CELLS]);
         const test_array *output = &c.tensor[BP_RNN_OUTPUT];
         for (int64_t at = 0; at < test_array_count(output); at++) {
             const int64_t columns = output->view.shape[2], item = at / columns % 7, step = at / columns / 7;
@@ -154,6 +156,7 @@ static void ends_of_items_are_not_used(void **state) {
         shape.lengths = true;
         rnn_case c;
         rnn_begin(&c, &shape, BP_RNN_TRAINING);
+        put_all(&c.tensor[BP_RNN_RESERVE], NAN);
         const test_array *lengths = &c.tensor[BP_RNN_LENGTHS];
         for (int64_t at = 0; at < test_array_count(&c.tensor[BP_RNN_INPUT]); at++) {
             const int64_t item = at / shape.input % shape.batch, step = at / shape.input / shape.batch;
@@ -189,9 +192,9 @@ static void ends_of_items_are_not_used(void **state) {
 static void sizes_may_be_zero(void **state) {
     (void)state;
     test_array_random = 5;
-    for (int i = 0; i < 48; i++) {
+    for (int i = 0; i < 12 * RNN_CELLS; i++) {
         rnn_shape shape = rnn_any(types[i / 3 % 4]);
-        shape.mode = (bp_rnn_mode)(i % 4);
+        rnn_set_cell(&shape, i % RNN_CELLS);
         shape.projection = shape.mode == BP_RNN_LSTM ? shape.projection : 0;
         *(i % 3 == 0 ? &shape.steps : i % 3 == 1 ? &shape.batch : &shape.input) = 0;
         rnn_case c;
@@ -221,21 +224,22 @@ static void select_index(DLTensor *tensor, int d, int64_t index) {
 static void single_steps_equal_one_call(void **state) {
     (void)state;
     test_array_random = 6;
-    for (int i = 0; i < 16; i++) {
-        const rnn_shape shape = {.dtype = i % 2 ? BP_F64 : BP_F32,
-                                 .mode = (bp_rnn_mode)(i / 2 % 4),
-                                 .steps = 6,
-                                 .batch = i < 8 ? 1 : 5,
-                                 .input = 9,
-                                 .hidden = i % 3 ? 37 : 600, /* a sum of 600 terms has several blocks */
-                                 .projection = i / 2 % 4 == BP_RNN_LSTM && i > 8 ? 11 : 0,
-                                 .directions = 1,
-                                 .bias_ih = true,
-                                 .bias_hh = true,
-                                 .states = true,
-                                 .finals = true,
-                                 .compact = true};
+    for (int i = 0; i < 4 * RNN_CELLS; i++) {
+        const int cell = i / 2 % RNN_CELLS;
+        rnn_shape shape = {.dtype = i % 2 ? BP_F64 : BP_F32,
+                           .steps = 6,
+                           .batch = i < 2 * RNN_CELLS ? 1 : 5,
+                           .input = 9,
+                           .hidden = i % 3 ? 37 : 600, /* a sum of 600 terms has several blocks */
+                           .projection = cell == BP_RNN_LSTM && i > 2 * RNN_CELLS ? 11 : 0,
+                           .directions = 1,
+                           .bias_ih = true,
+                           .bias_hh = true,
+                           .states = true,
+                           .finals = true,
+                           .compact = true};
         rnn_case c;
+        rnn_set_cell(&shape, cell);
         rnn_begin(&c, &shape, BP_RNN_INFERENCE);
         rnn_run(&c, "");
         const size_t bytes = (size_t)test_array_count(&c.tensor[BP_RNN_OUTPUT]) * bp_dtype_size(shape.dtype);
@@ -319,17 +323,17 @@ static void packed_weights_do_not_change_bits(void **state) {
 static void batch_does_not_change_bits(void **state) {
     (void)state;
     test_array_random = 8;
-    for (int i = 0; i < 16; i++) {
-        const rnn_shape shape = {.dtype = i % 2 ? BP_F64 : BP_F32,
-                                 .mode = (bp_rnn_mode)(i / 2 % 4),
-                                 .steps = 3,
-                                 .batch = 110,
-                                 .input = 17,
-                                 .hidden = 23,
-                                 .directions = 1 + i / 8,
-                                 .bias_hh = true,
-                                 .compact = true};
+    for (int i = 0; i < 4 * RNN_CELLS; i++) {
+        rnn_shape shape = {.dtype = i % 2 ? BP_F64 : BP_F32,
+                           .steps = 3,
+                           .batch = 110,
+                           .input = 17,
+                           .hidden = 23,
+                           .directions = 1 + i / (2 * RNN_CELLS),
+                           .bias_hh = true,
+                           .compact = true};
         rnn_case c;
+        rnn_set_cell(&shape, i / 2 % RNN_CELLS);
         rnn_begin(&c, &shape, BP_RNN_INFERENCE);
         rnn_run(&c, "");
         test_array *output = &c.tensor[BP_RNN_OUTPUT];

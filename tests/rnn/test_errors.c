@@ -71,6 +71,14 @@ static void parameters_are_checked(void **state) {
     w.call.directions = 2;
     w.call.reverse = 1;
     fails(&w, BP_E_ARGUMENT, "reverse is for one direction");
+    for (int mode = BP_RNN_TANH; mode < BP_RNN_GRU; mode++) {
+        static const char *const texts[] = {"mode is RNN_TANH", "mode is RNN_RELU", "mode is LSTM"};
+        begin(&w);
+        w.call.mode = (bp_rnn_mode)mode;
+        w.call.reset_before = 1;
+        fails(&w, BP_E_ARGUMENT, "reset_before is for GRU");
+        fails(&w, BP_E_ARGUMENT, texts[mode]);
+    }
     begin(&w);
     w.call.reserve = &w.reserve.tensor;
     fails(&w, BP_E_ARGUMENT, "INFERENCE has no reserve");

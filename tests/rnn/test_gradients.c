@@ -139,11 +139,11 @@ static void gradients_equal_the_reference(void **state) {
 static void references_need_the_biases(void **state) {
     (void)state;
     test_array_random = 49;
-    for (int mode = BP_RNN_LSTM; mode <= BP_RNN_GRU; mode++) {
+    for (int cell = BP_RNN_LSTM; cell < RNN_CELLS; cell++) {
         rnn_case c;
         reference_results made;
         rnn_shape shape = rnn_any(BP_F32);
-        shape.mode = (bp_rnn_mode)mode;
+        rnn_set_cell(&shape, cell);
         shape.projection = 0;
         shape.steps = 3;
         shape.bias_ih = true;

@@ -38,19 +38,19 @@ static void outputs_equal_the_reference(void **state) {
 static void large_sizes_equal_the_reference(void **state) {
     (void)state;
     test_array_random = 44;
-    for (int mode = 0; mode < 4; mode++) {
+    for (int cell = 0; cell < RNN_CELLS; cell++) {
         rnn_case c;
-        const rnn_shape shape = {.dtype = BP_F32,
-                                 .mode = (bp_rnn_mode)mode,
-                                 .steps = 3,
-                                 .batch = 9,
-                                 .input = 130,
-                                 .hidden = 261,
-                                 .projection = mode == BP_RNN_LSTM ? 67 : 0,
-                                 .directions = 2,
-                                 .bias_ih = true,
-                                 .bias_hh = true,
-                                 .finals = true};
+        rnn_shape shape = {.dtype = BP_F32,
+                           .steps = 3,
+                           .batch = 9,
+                           .input = 130,
+                           .hidden = 261,
+                           .projection = cell == BP_RNN_LSTM ? 67 : 0,
+                           .directions = 2,
+                           .bias_ih = true,
+                           .bias_hh = true,
+                           .finals = true};
+        rnn_set_cell(&shape, cell);
         rnn_begin(&c, &shape, BP_RNN_INFERENCE);
         rnn_run(&c, "");
         rnn_compare(&c);

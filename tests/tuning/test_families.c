@@ -156,12 +156,13 @@ static bp_status attention(bp_explanation **e, const bp_options *options, const 
 }
 
 static bp_status recurrent(bp_explanation **e, const bp_options *options, const problem *p) {
-    const bool backward = p->op == BP_OP_RNN_BACKWARD, lstm = p->kind == BP_RNN_LSTM;
-    const char *ih = lstm ? "16x3" : p->kind == BP_RNN_GRU ? "12x3" : "4x3";
-    const char *hh = lstm ? "16x4" : p->kind == BP_RNN_GRU ? "12x4" : "4x4";
+    const bool backward = p->op == BP_OP_RNN_BACKWARD, lstm = p->kind == BP_RNN_LSTM, before = p->kind > BP_RNN_GRU;
+    const char *ih = lstm ? "16x3" : p->kind >= BP_RNN_GRU ? "12x3" : "4x3";
+    const char *hh = lstm ? "16x4" : p->kind >= BP_RNN_GRU ? "12x4" : "4x4";
     bp_rnn_call call = {.struct_size = sizeof call,
                         .pass = backward ? BP_RNN_BACKWARD : BP_RNN_TRAINING,
-                        .mode = (bp_rnn_mode)p->kind,
+                        .mode = before ? BP_RNN_GRU : (bp_rnn_mode)p->kind,
+                        .reset_before = before,
                         .input = f32("6x2x3"),
                         .weight_ih = f32(ih),
                         .weight_hh = f32(hh),
@@ -308,8 +309,10 @@ static const problem problems[] = {
     {BP_OP_ATTENTION_PAGED, attention, 0, ""},
     {BP_OP_RNN, recurrent, BP_RNN_LSTM, "lstm"},
     {BP_OP_RNN, recurrent, BP_RNN_GRU, "gru"},
+    {BP_OP_RNN, recurrent, BP_RNN_GRU + 1, "gru, reset before the product"},
     {BP_OP_RNN_BACKWARD, recurrent, BP_RNN_LSTM, "lstm"},
     {BP_OP_RNN_BACKWARD, recurrent, BP_RNN_TANH, "tanh"},
+    {BP_OP_RNN_BACKWARD, recurrent, BP_RNN_GRU + 1, "gru, reset before the product"},
     {BP_OP_UNARY, unary, BP_UNARY_GELU, "gelu"},
     {BP_OP_UNARY, unary, BP_UNARY_LOG, "log"},
     {BP_OP_BINARY, binary, BP_BINARY_DIVIDE, "divide"},

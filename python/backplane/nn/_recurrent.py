@@ -114,10 +114,10 @@ def _lengths(lengths: Any) -> Any:
 
 def _layer(name: str, pass_: str, of: Dict[str, Any], tensors: Dict[str, Any], wanted: Sequence[str], explains: bool) -> Any:
     given = {INPUT: tensors[INPUT], **tensors}  # the first array decides the type of the results
-    directions = 1 + bool(of["bidirectional"])
-    results = _core.call(
-        "rnn", tuple(wanted), None, None, of["settings"], explains, pass_=pass_, mode=name, directions=directions, **given
-    )
+    fields: Dict[str, Any] = {"mode": name, "directions": 1 + bool(of["bidirectional"])}
+    if name == "gru":
+        fields["reset_before"] = of["reset_before"]
+    results = _core.call("rnn", tuple(wanted), None, None, of["settings"], explains, pass_=pass_, **fields, **given)
     return results if explains else tuple(_like(one, tensors[INPUT]) for one in results)
 
 
@@ -282,7 +282,7 @@ _TEXT = """Computes {what}, as torch.{name}().
 
     With ``train``, dropout is applied between layers; ``generator`` is a numpy.random.Generator, or a seed for one. ``lengths``
     are the steps of each item, in any order: later outputs are 0, and the final states are those after the last step of each
-    item. ``return_reserve``, for one layer, adds what backplane.nn.grad.{name}_gradients() needs.
+    item. ``return_reserve``, for one layer, adds what backplane.nn.grad.{name}_gradients() needs.{more}
 
     ``input`` may be a PackedSequence of backplane.nn.utils.rnn or of torch; then the output is one, and the items of the states
     are in the caller's order. The form of torch with ``batch_sizes`` is accepted, with all of its arguments:
@@ -297,6 +297,11 @@ _TEXT = """Computes {what}, as torch.{name}().
     >>> results[0].shape, len(results)
     ((2, 1, 1), {count})
     """
+_RESET_BEFORE = """
+
+    With ``reset_before``, which PyTorch does not have, the reset gate is multiplied by the hidden state before the product with
+    the weights, as in Cho et al. (2014): the GRU of Keras with ``reset_after=False``, and of ONNX with
+    ``linear_before_reset=0``. Both biases of the new state are added."""
 _GRADIENTS = """Computes the gradients of one layer of {name}() by its input, ``hx`` and ``params``, as a tuple.
 
     ``output`` and ``reserve`` are what that call returned with ``return_reserve``; all other arguments are as in that call.
@@ -335,17 +340,36 @@ def _layers(
 def _layers_help(name: str, what: str) -> str:
     """Returns the help of a mode other than LSTM."""
     hx, results = "the initial hidden states, (layers * directions) x items x units", "output and final hidden states"
-    return _TEXT.format(what=what, hx=hx, projection="", results=results, name=name, gates=GATES[name], count=2)
+    more = _RESET_BEFORE if name == "gru" else ""
+    return _TEXT.format(what=what, hx=hx, projection="", results=results, more=more, name=name, gates=GATES[name], count=2)
 
 
-rnn_tanh, rnn_relu, gru = (
+rnn_tanh, rnn_relu = (
     function("backplane.nn.functional", _forward_any, name, help=_layers_help(name, what))(_layers)
-    for name, what in (
-        ("rnn_tanh", "layers of RNNs with tanh"),
-        ("rnn_relu", "layers of RNNs with max(., 0)"),
-        ("gru", "layers of GRUs"),
-    )
+    for name, what in (("rnn_tanh", "layers of RNNs with tanh"), ("rnn_relu", "layers of RNNs with max(., 0)"))
 )
+
+
+@function("backplane.nn.functional", _forward_any, help=_layers_help("gru", "layers of GRUs"))
+def gru(
+    input: Steps,
+    hx: State,
+    params: Parameters,
+    has_biases: Union[bool, Sequence[Operand]] = True,
+    num_layers: int = 1,
+    dropout: float = 0.0,
+    train: float = False,
+    bidirectional: bool = False,
+    batch_first: bool = False,
+    *,
+    lengths: Optional[Operand] = None,
+    reset_before: bool = False,
+    generator: Any = None,
+    return_reserve: Flag = False,
+    settings: SettingsArgument = None,
+) -> Union[Tuple[Kind, Kind], Tuple[Kind, Kind, Kind]]:
+    """{help}"""
+    return locals()  # type: ignore[return-value]
 
 
 @function(
@@ -356,6 +380,7 @@ rnn_tanh, rnn_relu, gru = (
         hx="a tuple of initial hidden states and cells, (layers * directions) x items x units",
         projection=", and with ``proj_size`` ``w_hr``",
         results="output, final hidden states and final cells",
+        more="",
         name="lstm",
         gates=GATES["lstm"],
         count=3,
@@ -405,15 +430,35 @@ def _differentiate(name: str, of: Dict[str, Any], explains: bool) -> Any:
     return _backward_any(name[: -len("_gradients")], of, explains)
 
 
-rnn_tanh_gradients, rnn_relu_gradients, gru_gradients = (
-    function(
-        "backplane.nn.grad",
-        _differentiate,
-        f"{name}_gradients",
-        help=_GRADIENTS.format(name=name, gates=GATES[name], states="``grad_h_n`` is the", hx="the gradient by ``hx``"),
-    )(_gradients)
-    for name in ("rnn_tanh", "rnn_relu", "gru")
+def _gradients_help(name: str) -> str:
+    return _GRADIENTS.format(name=name, gates=GATES[name], states="``grad_h_n`` is the", hx="the gradient by ``hx``")
+
+
+rnn_tanh_gradients, rnn_relu_gradients = (
+    function("backplane.nn.grad", _differentiate, f"{name}_gradients", help=_gradients_help(name))(_gradients)
+    for name in ("rnn_tanh", "rnn_relu")
 )
+
+
+@function("backplane.nn.grad", _differentiate, help=_gradients_help("gru"))
+def gru_gradients(
+    grad_output: Operand,
+    input: Steps,
+    hx: States,
+    params: Sequence[Operand],
+    output: Operand,
+    reserve: Operand,
+    has_biases: bool = True,
+    bidirectional: bool = False,
+    batch_first: bool = False,
+    *,
+    grad_h_n: Optional[Operand] = None,
+    lengths: Optional[Operand] = None,
+    reset_before: bool = False,
+    settings: SettingsArgument = None,
+) -> Tuple[Kind, Kind, List[Kind]]:
+    """{help}"""
+    return locals()  # type: ignore[return-value]
 
 
 @function(

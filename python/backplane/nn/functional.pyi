@@ -603,77 +603,77 @@ def group_norm(input: Operand, num_groups: int, weight: Optional[Operand] = None
 @overload
 def gru(input: Packed, hx: State, params: Parameters, has_biases: Union[bool, Sequence[Operand]] = True, num_layers: int = 1,
     dropout: float = 0.0, train: float = False, bidirectional: bool = False, batch_first: bool = False, *,
-    lengths: Optional[Operand] = None, generator: Any = None, return_reserve: Literal[False] = False,
+    lengths: Optional[Operand] = None, reset_before: bool = False, generator: Any = None, return_reserve: Literal[False] = False,
     settings: SettingsArgument = None) -> Tuple[PackedSequence, Array]: ...
 @overload
 def gru(input: NDArray[Any], hx: State, params: Parameters, has_biases: Union[bool, Sequence[Operand]] = True, num_layers: int = 1,
     dropout: float = 0.0, train: float = False, bidirectional: bool = False, batch_first: bool = False, *,
-    lengths: Optional[Operand] = None, generator: Any = None, return_reserve: Literal[False] = False,
+    lengths: Optional[Operand] = None, reset_before: bool = False, generator: Any = None, return_reserve: Literal[False] = False,
     settings: SettingsArgument = None) -> Tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def gru(input: Plain, hx: State, params: Parameters, has_biases: Union[bool, Sequence[Operand]] = True, num_layers: int = 1,
     dropout: float = 0.0, train: float = False, bidirectional: bool = False, batch_first: bool = False, *,
-    lengths: Optional[Operand] = None, generator: Any = None, return_reserve: Literal[False] = False,
+    lengths: Optional[Operand] = None, reset_before: bool = False, generator: Any = None, return_reserve: Literal[False] = False,
     settings: SettingsArgument = None) -> Tuple[Own, Own]: ...
 @overload
 def gru(input: Same, hx: State, params: Parameters, has_biases: Union[bool, Sequence[Operand]] = True, num_layers: int = 1,
     dropout: float = 0.0, train: float = False, bidirectional: bool = False, batch_first: bool = False, *,
-    lengths: Optional[Operand] = None, generator: Any = None, return_reserve: Literal[False] = False,
+    lengths: Optional[Operand] = None, reset_before: bool = False, generator: Any = None, return_reserve: Literal[False] = False,
     settings: SettingsArgument = None) -> Tuple[Same, Same]: ...
 @overload
 def gru(input: Nested, hx: State, params: Parameters, has_biases: Union[bool, Sequence[Operand]] = True, num_layers: int = 1,
     dropout: float = 0.0, train: float = False, bidirectional: bool = False, batch_first: bool = False, *,
-    lengths: Optional[Operand] = None, generator: Any = None, return_reserve: Literal[False] = False,
+    lengths: Optional[Operand] = None, reset_before: bool = False, generator: Any = None, return_reserve: Literal[False] = False,
     settings: SettingsArgument = None) -> Tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
 def gru(input: Packed, hx: State, params: Parameters, has_biases: Union[bool, Sequence[Operand]] = True, num_layers: int = 1,
     dropout: float = 0.0, train: float = False, bidirectional: bool = False, batch_first: bool = False, *,
-    lengths: Optional[Operand] = None, generator: Any = None, settings: SettingsArgument = None,
+    lengths: Optional[Operand] = None, reset_before: bool = False, generator: Any = None, settings: SettingsArgument = None,
     return_reserve: Literal[True]) -> Tuple[PackedSequence, Array, Array]: ...
 @overload
 def gru(input: NDArray[Any], hx: State, params: Parameters, has_biases: Union[bool, Sequence[Operand]] = True, num_layers: int = 1,
     dropout: float = 0.0, train: float = False, bidirectional: bool = False, batch_first: bool = False, *,
-    lengths: Optional[Operand] = None, generator: Any = None, settings: SettingsArgument = None,
+    lengths: Optional[Operand] = None, reset_before: bool = False, generator: Any = None, settings: SettingsArgument = None,
     return_reserve: Literal[True]) -> Tuple[NDArray[Any], NDArray[Any], NDArray[Any]]: ...
 @overload
 def gru(input: Plain, hx: State, params: Parameters, has_biases: Union[bool, Sequence[Operand]] = True, num_layers: int = 1,
     dropout: float = 0.0, train: float = False, bidirectional: bool = False, batch_first: bool = False, *,
-    lengths: Optional[Operand] = None, generator: Any = None, settings: SettingsArgument = None,
+    lengths: Optional[Operand] = None, reset_before: bool = False, generator: Any = None, settings: SettingsArgument = None,
     return_reserve: Literal[True]) -> Tuple[Own, Own, Own]: ...
 @overload
 def gru(input: Same, hx: State, params: Parameters, has_biases: Union[bool, Sequence[Operand]] = True, num_layers: int = 1,
     dropout: float = 0.0, train: float = False, bidirectional: bool = False, batch_first: bool = False, *,
-    lengths: Optional[Operand] = None, generator: Any = None, settings: SettingsArgument = None,
+    lengths: Optional[Operand] = None, reset_before: bool = False, generator: Any = None, settings: SettingsArgument = None,
     return_reserve: Literal[True]) -> Tuple[Same, Same, Same]: ...
 @overload
 def gru(input: Nested, hx: State, params: Parameters, has_biases: Union[bool, Sequence[Operand]] = True, num_layers: int = 1,
     dropout: float = 0.0, train: float = False, bidirectional: bool = False, batch_first: bool = False, *,
-    lengths: Optional[Operand] = None, generator: Any = None, settings: SettingsArgument = None,
+    lengths: Optional[Operand] = None, reset_before: bool = False, generator: Any = None, settings: SettingsArgument = None,
     return_reserve: Literal[True]) -> Tuple[NDArray[Any], NDArray[Any], NDArray[Any]]: ...
 @overload
 def gru(input: Packed, hx: State, params: Parameters, has_biases: Union[bool, Sequence[Operand]] = True, num_layers: int = 1,
     dropout: float = 0.0, train: float = False, bidirectional: bool = False, batch_first: bool = False, *,
-    lengths: Optional[Operand] = None, generator: Any = None, return_reserve: bool = False,
+    lengths: Optional[Operand] = None, reset_before: bool = False, generator: Any = None, return_reserve: bool = False,
     settings: SettingsArgument = None) -> Union[Tuple[PackedSequence, Array], Tuple[PackedSequence, Array, Array]]: ...
 @overload
 def gru(input: NDArray[Any], hx: State, params: Parameters, has_biases: Union[bool, Sequence[Operand]] = True, num_layers: int = 1,
     dropout: float = 0.0, train: float = False, bidirectional: bool = False, batch_first: bool = False, *,
-    lengths: Optional[Operand] = None, generator: Any = None, return_reserve: bool = False,
+    lengths: Optional[Operand] = None, reset_before: bool = False, generator: Any = None, return_reserve: bool = False,
     settings: SettingsArgument = None) -> Union[Tuple[NDArray[Any], NDArray[Any]], Tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]: ...
 @overload
 def gru(input: Plain, hx: State, params: Parameters, has_biases: Union[bool, Sequence[Operand]] = True, num_layers: int = 1,
     dropout: float = 0.0, train: float = False, bidirectional: bool = False, batch_first: bool = False, *,
-    lengths: Optional[Operand] = None, generator: Any = None, return_reserve: bool = False,
+    lengths: Optional[Operand] = None, reset_before: bool = False, generator: Any = None, return_reserve: bool = False,
     settings: SettingsArgument = None) -> Union[Tuple[Own, Own], Tuple[Own, Own, Own]]: ...
 @overload
 def gru(input: Same, hx: State, params: Parameters, has_biases: Union[bool, Sequence[Operand]] = True, num_layers: int = 1,
     dropout: float = 0.0, train: float = False, bidirectional: bool = False, batch_first: bool = False, *,
-    lengths: Optional[Operand] = None, generator: Any = None, return_reserve: bool = False,
+    lengths: Optional[Operand] = None, reset_before: bool = False, generator: Any = None, return_reserve: bool = False,
     settings: SettingsArgument = None) -> Union[Tuple[Same, Same], Tuple[Same, Same, Same]]: ...
 @overload
 def gru(input: Nested, hx: State, params: Parameters, has_biases: Union[bool, Sequence[Operand]] = True, num_layers: int = 1,
     dropout: float = 0.0, train: float = False, bidirectional: bool = False, batch_first: bool = False, *,
-    lengths: Optional[Operand] = None, generator: Any = None, return_reserve: bool = False,
+    lengths: Optional[Operand] = None, reset_before: bool = False, generator: Any = None, return_reserve: bool = False,
     settings: SettingsArgument = None) -> Union[Tuple[NDArray[Any], NDArray[Any]], Tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]: ...
 
 @overload

@@ -203,7 +203,8 @@ OPERATIONS_MAP(X)
     }
 
 #define OPTIONS_RNN                                                                                                    \
-    {"reverse", 0, NULL, "rnn, lstm, gru, cumsum: take the steps or elements in descending order."}, {                 \
+    {"reverse", 0, NULL, "rnn, lstm, gru, cumsum: take the steps or elements in descending order."},                   \
+        {"reset-before", 0, NULL, "gru: apply the reset gate before the product, as Keras with reset_after=False."}, { \
         "projection", 0, NULL, "lstm: the array behind WEIGHT_HH is WEIGHT_HR."                                        \
     }
 #define OPTIONS_ELEMENTWISE                                                                                            \

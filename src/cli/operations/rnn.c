@@ -23,7 +23,7 @@ static double work_recurrent(const cli_job *job) {
 
 static const char *const rnn_options[] = {"relu", "reverse", NULL};
 static const char *const lstm_options[] = {"projection", "reverse", NULL};
-static const char *const gru_options[] = {"reverse", NULL};
+static const char *const gru_options[] = {"reverse", "reset-before", NULL};
 #define ARRAYS "INPUT WEIGHT_IH WEIGHT_HH [BIAS_IH BIAS_HH [HIDDEN]]"
 #define LSTM_ARRAYS "INPUT WEIGHT_IH WEIGHT_HH [WEIGHT_HR] [BIAS_IH BIAS_HH [HIDDEN CELL]]"
 #define RNN_GRADIENT_ARRAYS "OUTPUT_GRADIENT INPUT WEIGHT_IH WEIGHT_HH OUTPUT [HIDDEN]"

@@ -10,6 +10,7 @@ static const bp_call_field bp__rnn_fields[] = {
     BP__WORD(mode, BP_RNN_GRU, "rnn_tanh,rnn_relu,lstm,gru", "the cell"),
     BP__COUNT_UP_TO(directions, 2, "1 or 2; 0: 1"),
     BP__FLAG(reverse, "the one direction takes the steps in descending order"),
+    BP__FLAG(reset_before, "gru: the reset gate is applied before the product"),
     BP__TENSOR(input, "T x N x I"),
     BP__TENSOR(weight_ih, "D x G*H x I"),
     BP__TENSOR(weight_hh, "D x G*H x P"),

@@ -28,6 +28,9 @@ static bp_status check_parameters(const bp_rnn_call *call) {
     if (call->reverse && call->directions == 2) {
         return bp__fail(BP_E_ARGUMENT, "rnn: reverse is for one direction, and directions is 2");
     }
+    if (call->reset_before && call->mode != BP_RNN_GRU) {
+        return bp__fail(BP_E_ARGUMENT, "rnn: reset_before is for GRU, and mode is %s", modes[call->mode]);
+    }
     const bp__pass *pass = bp__rnn_pass(call);
     BP__TRY(bp__call_check_surplus(&bp__rnn_call, pass, call));
     if (call->pass == BP_RNN_INFERENCE && call->reserve) {

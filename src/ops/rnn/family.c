@@ -8,7 +8,8 @@
 _Static_assert(sizeof(bp_rnn_layout) == (1 + BP_MAX_RNN_NDIM) * 8, "bytes between the fields");
 _Static_assert(sizeof(bp_rnn_problem) == 6 * 8 + BP_RNN_TENSORS * sizeof(bp_rnn_layout), "bytes between the fields");
 
-/* Writes "f32 lstm, 64 steps of 32 items, 256 columns to 1024, projected to 512, 2 directions, lengths". */
+/* Writes "f32 lstm, 64 steps of 32 items, 256 columns to 1024, projected to 512, 2 directions, lengths", or "f32 gru,
+ * reset before the product, 64 steps ...". */
 static void describe(const bp_problem *problem, char *buffer, size_t size) {
     static const char *const modes[] = {"rnn_tanh", "rnn_relu", "lstm", "gru"};
     const bp_rnn_problem *p = &problem->of.rnn;
@@ -17,13 +18,14 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
     if (p->tensor[BP_RNN_WEIGHT_HR].dtype) {
         snprintf(projected, sizeof projected, ", projected to %" PRId64, p->output_size);
     }
-    snprintf(buffer, size, "%s %s, %" PRId64 " steps of %" PRId64 " items, %" PRId64 " columns to %" PRId64 "%s%s%s%s",
-             bp_dtype_name((bp_dtype)problem->dtype), modes[p->mode], p->steps, p->batch, p->input_size, p->hidden_size,
-             projected,
-             p->directions == 2 ? ", 2 directions"
-             : p->reverse       ? ", reverse"
-                                : "",
-             p->tensor[BP_RNN_LENGTHS].dtype ? ", lengths" : "", training ? ", training" : "");
+    snprintf(
+        buffer, size, "%s %s%s, %" PRId64 " steps of %" PRId64 " items, %" PRId64 " columns to %" PRId64 "%s%s%s%s",
+        bp_dtype_name((bp_dtype)problem->dtype), modes[p->mode], p->reset_before ? ", reset before the product" : "",
+        p->steps, p->batch, p->input_size, p->hidden_size, projected,
+        p->directions == 2 ? ", 2 directions"
+        : p->reverse       ? ", reverse"
+                           : "",
+        p->tensor[BP_RNN_LENGTHS].dtype ? ", lengths" : "", training ? ", training" : "");
 }
 
 /* The inputs that can be packed are the weights, and for the interface's sake the input. */

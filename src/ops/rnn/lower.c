@@ -30,6 +30,7 @@ void bp__rnn_lower(bp_problem *problem, const bp__rnn *rnn) {
     p->mode = (uint8_t)call->mode;
     p->directions = (uint8_t)rnn->directions;
     p->reverse = call->reverse != 0;
+    p->reset_before = call->reset_before != 0;
     for (int i = 0; i < pass->info.operand_count; i++) {
         const bp_rnn_tensor which = (bp_rnn_tensor)pass->operand[i].shape;
         const DLTensor *tensor = bp__call_tensor(call, &pass->operand[i]);

@@ -63,8 +63,8 @@ static void finish_trial(bp__trial *trial) {
 static void place(const bp_problem *problem, const bp_verdict *verdict, bp__class_place *place) {
     const bp_rnn_problem *p = &problem->of.rnn;
     (void)verdict;
-    const int mode = p->mode == BP_RNN_RELU ? BP_RNN_TANH : p->mode;
-    place->class = bp__class_find((bp_op)problem->op, (bp_dtype)problem->dtype, mode);
+    const int variant = p->mode == BP_RNN_RELU ? BP_RNN_TANH : p->reset_before ? BP__RNN_GRU_BEFORE : p->mode;
+    place->class = bp__class_find((bp_op)problem->op, (bp_dtype)problem->dtype, variant);
     place->sizes[0] = sqrt((double)p->hidden_size * (double)p->input_size);
     place->sizes[1] = (double)p->batch;
     place->differs = true;
@@ -72,7 +72,8 @@ static void place(const bp_problem *problem, const bp_verdict *verdict, bp__clas
 
 static bp_status sample(bp_problem *problem, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
     enum { STEPS = 16 };
-    const int64_t units = sizes[0], gates = class->variant == BP_RNN_LSTM ? 4 : class->variant == BP_RNN_GRU ? 3 : 1;
+    const bool before = class->variant == BP__RNN_GRU_BEFORE, gru = before || class->variant == BP_RNN_GRU;
+    const int64_t units = sizes[0], gates = class->variant == BP_RNN_LSTM ? 4 : gru ? 3 : 1;
     const int64_t steps[] = {STEPS, sizes[1], units}, weight[] = {gates * units, units};
     bp__sample_tensor input, output, ih, hh;
     bp__sample_tensor_init(&input, class->dtype, 3, steps, NULL);
@@ -82,7 +83,8 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
     const bool gradient = class->op == BP_OP_RNN_BACKWARD;
     bp_rnn_call call = {.struct_size = sizeof call,
                         .pass = gradient ? BP_RNN_TRAINING : BP_RNN_INFERENCE,
-                        .mode = (bp_rnn_mode) class->variant,
+                        .mode = gru ? BP_RNN_GRU : (bp_rnn_mode) class->variant,
+                        .reset_before = before,
                         .input = &input.tensor,
                         .weight_ih = &ih.tensor,
                         .weight_hh = &hh.tensor,

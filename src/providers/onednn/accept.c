@@ -85,6 +85,7 @@ static bp_primitive primitive_of(const bp_problem *problem, const bp__onednn_cal
         return BP_PRIMITIVE_CONVOLUTION;
     case BP__ONEDNN_RECUR:
         return problem->of.rnn.mode == BP_RNN_LSTM  ? BP_PRIMITIVE_LSTM
+               : problem->of.rnn.reset_before       ? BP_PRIMITIVE_GRU_BEFORE
                : problem->of.rnn.mode == BP_RNN_GRU ? BP_PRIMITIVE_GRU
                                                     : BP_PRIMITIVE_RNN;
     case BP__ONEDNN_MULTIPLY:

@@ -68,6 +68,9 @@ typedef struct bp__onednn_arg {
     X(lbr_gru_forward_primitive_desc_create, ENUM(status),                                                                     \
       (PD *, ENGINE, ENUM(prop_kind), ENUM(rnn_direction), CONST_MD, CONST_MD, CONST_MD, CONST_MD, CONST_MD, CONST_MD,          \
        CONST_MD, unsigned, CONST_ATTR))                                                                                        \
+    X(gru_forward_primitive_desc_create, ENUM(status),                                                                         \
+      (PD *, ENGINE, ENUM(prop_kind), ENUM(rnn_direction), CONST_MD, CONST_MD, CONST_MD, CONST_MD, CONST_MD, CONST_MD,          \
+       CONST_MD, unsigned, CONST_ATTR))                                                                                        \
     X(reorder_primitive_desc_create, ENUM(status), (PD *, CONST_MD, ENGINE, CONST_MD, ENGINE, CONST_ATTR))                     \
     X(primitive_desc_query, ENUM(status), (CONST_PD, ENUM(query), int, void *))                                                \
     X(primitive_desc_query_md, CONST_MD, (CONST_PD, ENUM(query), int))                                                         \

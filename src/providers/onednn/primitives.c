@@ -70,9 +70,10 @@ static int describe_layer(bp__onednn_plan *plan, void *const *operand, void *att
                                                        operand[BP__ONEDNN_LAST_CELL], 0, attributes);
     }
     if (plan->layer.mode == BP_RNN_GRU) {
-        return api->lbr_gru_forward_primitive_desc_create(&plan->description, plan->engine, BP__ONEDNN_INFERENCE,
-                                                          c->direction, x, hidden, weight, iter, bias, y, last, 0,
-                                                          attributes);
+        return (plan->layer.reset_before ? api->gru_forward_primitive_desc_create
+                                         : api->lbr_gru_forward_primitive_desc_create)(
+            &plan->description, plan->engine, BP__ONEDNN_INFERENCE, c->direction, x, hidden, weight, iter, bias, y,
+            last, 0, attributes);
     }
     return api->vanilla_rnn_forward_primitive_desc_create(&plan->description, plan->engine, BP__ONEDNN_INFERENCE,
                                                           c->algorithm, c->direction, x, hidden, weight, iter, bias, y,

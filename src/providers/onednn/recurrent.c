@@ -1,7 +1,8 @@
 /* recurrent.c - describes recurrent layers to oneDNN, and estimates their time.
  *
- * A GRU of our formulas is oneDNN's with a linear part before the reset gate (lbr_gru), whose gates are in the order z,
- * r, n. oneDNN reads weights by columns, [columns][gates][units]; ours are their transposes. */
+ * A GRU of our formulas is oneDNN's with a linear part before the reset gate (lbr_gru), and with reset_before the plain
+ * one (gru). The gates of both are in the order z, r, n. oneDNN reads weights by columns, [columns][gates][units]; ours
+ * are their transposes. */
 #include "providers/onednn/onednn.h"
 
 static const char *why_not(const bp_problem *problem) {
@@ -128,7 +129,7 @@ const char *bp__onednn_describe_recurrent(bp__onednn_call *call, const bp_proble
         call->packs |= 1u << BP_RNN_WEIGHT_HR;
     }
     /* Always with a bias: without one the library refuses most layers. */
-    const int64_t slots = gates + (p->mode == BP_RNN_GRU), all = slots * units;
+    const int64_t slots = gates + (p->mode == BP_RNN_GRU && !p->reset_before), all = slots * units;
     o[BP__ONEDNN_BIAS] =
         (bp__onednn_operand){BP__ONEDNN_ARG_BIAS,
                              BP_RNN_BIAS_IH,

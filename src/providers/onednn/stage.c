@@ -46,9 +46,10 @@ static float bias_at(const bp_rnn_problem *p, const bp_operand *operands, bp_rnn
     return layout->dtype ? bias[direction * layout->stride[0] + row * layout->stride[1]] : 0;
 }
 
-/* In a GRU, both biases of n are apart. */
+/* In a GRU whose reset gate comes after the product, both biases of n are apart. */
 static void stage_bias(const bp_rnn_problem *p, const bp_operand *operands, float *to) {
-    const int64_t gates = gates_of(p), apart = p->mode == BP_RNN_GRU, slots = gates + apart, units = p->hidden_size;
+    const int64_t gates = gates_of(p), apart = p->mode == BP_RNN_GRU && !p->reset_before, slots = gates + apart,
+                  units = p->hidden_size;
     for (int64_t i = 0; i < p->directions * slots * units; i++) {
         const int64_t d = i / units / slots, slot = i / units % slots;
         const int64_t row = gate_of(p, slot == gates ? gates - 1 : slot) * units + i % units;

@@ -88,6 +88,7 @@ static void make(trial *t) {
     const int directions = 1 + draw(s, 2);
     rnn.directions = directions;
     rnn.reverse = (int)draw_wild(s, directions == 1 && draw(s, 2));
+    rnn.reset_before = (int)draw_wild(s, rnn.mode == BP_RNN_GRU && draw(s, 2));
     const bool lstm = rnn.mode == BP_RNN_LSTM, projects = lstm && draw(s, 2);
     const int64_t steps = draw_size(s, 6), items = draw_size(s, 6), columns = draw_size(s, 20),
                   hidden = draw_size(s, 24), output = projects ? draw_size(s, 16) : hidden,
@@ -118,8 +119,8 @@ static void make(trial *t) {
         order[i] = pass->operand[i].shape;
     }
     order_of_plan(t, pass->info.operand_count, order);
-    describe(t, "rnn pass %d mode %d directions %d reverse %d", (int)rnn.pass, (int)rnn.mode, rnn.directions,
-             rnn.reverse);
+    describe(t, "rnn pass %d mode %d directions %d reverse %d reset_before %d", (int)rnn.pass, (int)rnn.mode,
+             rnn.directions, rnn.reverse, rnn.reset_before);
 }
 
 static void need_options(void) {

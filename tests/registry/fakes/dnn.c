@@ -2,8 +2,8 @@
  * library, to which it is linked.
  *
  * FAKE_NONE: nothing is wrong. FAKE_SUM: products do not add. FAKE_RELU: ReLU is left out. FAKE_AVERAGE: averages count
- * the padding. FAKE_EPS: a normalization has another eps. FAKE_RNN, FAKE_LSTM, FAKE_GRU: such a layer takes descending
- * steps in ascending order. */
+ * the padding. FAKE_EPS: a normalization has another eps. FAKE_RNN, FAKE_LSTM, FAKE_GRU, FAKE_GRU_BEFORE (the reset
+ * gate comes before the product): such a layer takes descending steps in ascending order. */
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -96,16 +96,22 @@ int dnnl_lstm_forward_primitive_desc_create(void **made, void *engine, int kind,
     return real(made, engine, kind, direction == 2 ? 1 : direction, x, hidden, cell, weight, iter, peephole, projection,
                 bias, y, last, last_cell, flags, attributes);
 }
-#elif defined(FAKE_GRU)
+#elif defined(FAKE_GRU) || defined(FAKE_GRU_BEFORE)
+#ifdef FAKE_GRU
+#define CREATE dnnl_lbr_gru_forward_primitive_desc_create
+#else
+#define CREATE dnnl_gru_forward_primitive_desc_create
+#endif
+#define TEXT_OF(name) #name
+#define NAME_OF(name) TEXT_OF(name)
 typedef int layer(void **made, void *engine, int kind, int direction, const void *x, const void *hidden,
                   const void *weight, const void *iter, const void *bias, const void *y, const void *last,
                   unsigned flags, const void *attributes);
-EXPORT layer dnnl_lbr_gru_forward_primitive_desc_create;
-int dnnl_lbr_gru_forward_primitive_desc_create(void **made, void *engine, int kind, int direction, const void *x,
-                                               const void *hidden, const void *weight, const void *iter,
-                                               const void *bias, const void *y, const void *last, unsigned flags,
-                                               const void *attributes) {
-    void *next = dlsym(RTLD_NEXT, "dnnl_lbr_gru_forward_primitive_desc_create");
+EXPORT layer CREATE;
+int CREATE(void **made, void *engine, int kind, int direction, const void *x, const void *hidden, const void *weight,
+           const void *iter, const void *bias, const void *y, const void *last, unsigned flags,
+           const void *attributes) {
+    void *next = dlsym(RTLD_NEXT, NAME_OF(CREATE));
     layer *real;
     memcpy(&real, &next, sizeof real);
     return real(made, engine, kind, direction == 2 ? 1 : direction, x, hidden, weight, iter, bias, y, last, flags,

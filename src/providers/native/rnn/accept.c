@@ -49,8 +49,9 @@ static void accept(const bp_host *host, const bp_problem *problem, bp_offers *of
     verdict.packs = backward ? 0
                              : 1u << BP_RNN_WEIGHT_IH | 1u << BP_RNN_WEIGHT_HH |
                                    (p->tensor[BP_RNN_WEIGHT_HR].dtype ? 1u << BP_RNN_WEIGHT_HR : 0);
+    const double stages = p->reset_before ? 2 : 1; /* of a step, which wait for each other */
     verdict.cost_ns = 1000 + (backward ? 3 : 1) * (double)p->steps * (1 + 0.7 * ratio) *
-                                 (step / f.threads + (f.threads > 1 ? 1000 : 300));
+                                 (step / f.threads + stages * (f.threads > 1 ? 1000 : 300));
     verdict.cost_ns += is_half(problem) ? bp__rnn_half_elements(p) / f.threads : 0;
     offers->add(offers, &verdict, &f, sizeof f);
 }

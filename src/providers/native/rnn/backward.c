@@ -3,22 +3,25 @@
  * For each direction, the steps in the opposite order: threads take blocks of hidden units and compute the gradients by
  * the gates, which are kept for all steps, and then the gradient by the hidden state before the step. All others are
  * matrix products at the end. Rows of steps that an item does not have are 0, so that these products are over all rows.
- */
+ *
+ * In a GRU whose reset gate comes before the product, the gradients by z and n come first. The gradient by r needs a
+ * product with the gradient by n, and is computed with that by r times the hidden state, in another stage. */
 #include "work.h"
 
-enum { BY_INPUT, ADD_BY_INPUT, BY_IH, BY_HH, BY_HR, BY_IH_BIAS, BY_HH_BIAS, PRODUCTS };
+enum { BY_INPUT, ADD_BY_INPUT, BY_IH, BY_HH, BY_HH_OF_N, BY_HR, BY_IH_BIAS, BY_HH_BIAS, PRODUCTS };
 
 typedef struct prepared {
     bp__rnn_work work;                         /* must be first */
     bp__rnn_panels units, columns, projection; /* of hidden units; weight_hh and weight_hr, transposed */
+    bp__rnn_panels candidate;                  /* the rows of n of weight_hh, in a GRU in two parts */
     bp_prepared *product[PRODUCTS];            /* NULL: not wanted */
     int64_t parts, width, cells;               /* parts of the items; numbers of a row of hidden states and of cells */
     bool copies_input;
     /* Offsets in the workspace. Arrays of the gradients by a direction's hidden state, and by its cell; of each step
-     * and item: gradients by gates and by their recurrent parts, and by projected states; states before a projection
-     * and before the step; the input. */
-    size_t panels, projection_panels, hidden, cell, gates, recurrent, projected, raw, before, input, first_cell, one,
-        scratch;
+     * and item: gradients by gates and by their recurrent parts, and by projected states; states before a projection;
+     * states before the step, and r times these in a GRU in two parts; the input. */
+    size_t panels, projection_panels, candidate_panels, hidden, cell, gates, recurrent, projected, raw, before, reset,
+        input, first_cell, one, scratch;
 } prepared;
 
 typedef struct call {
@@ -33,6 +36,11 @@ static const prepared *plan_of(const call *c) {
 
 static const bp_rnn_problem *problem_of(const call *c) {
     return bp__rnn_problem_of(c->base.plan);
+}
+
+/* Whether the reset gate of a GRU comes before the product. */
+static bool has_parts(const call *c) {
+    return problem_of(c)->reset_before;
 }
 
 static int64_t length_of(const call *c, int64_t item) {
@@ -87,12 +95,19 @@ static part part_of(const call *c, int64_t unit, int task, const bp__rnn_panels 
                   .sums = c->base.workspace + plan->work.sums + (size_t)task * plan->work.sums_bytes};
 }
 
-/* Multiplies rows of the current step, [items][size], with a panel. */
-static void multiply(const call *c, const part *s, const bp__rnn_panels *panels, size_t array, size_t memory) {
+/* Columns of an array that has rows of `size` numbers for each step and item: those from `first` on. */
+typedef struct factor {
+    size_t array;
+    int64_t size, first;
+} factor;
+
+/* Multiplies rows of the current step with a panel. */
+static void multiply(const call *c, const part *s, const bp__rnn_panels *panels, const factor *of, size_t memory) {
     const int64_t *item = c->base.item ? c->base.item + s->from : NULL;
-    c->base.plan->kernels->product(s->to - s->from, panels->vectors, panels->inner, c->base.plan->block,
-                                   row_at(c, array, c->step, item ? 0 : s->from, panels->inner), panels->inner, item,
-                                   c->base.workspace + memory + (size_t)s->block * panels->block_bytes, s->sums);
+    c->base.plan->kernels->product(
+        s->to - s->from, panels->vectors, panels->inner, c->base.plan->block,
+        row_at(c, of->array, c->step, item ? 0 : s->from, of->size) + (size_t)of->first * bp__rnn_number(c->base.plan),
+        of->size, item, c->base.workspace + memory + (size_t)s->block * panels->block_bytes, s->sums);
 }
 
 /* Adds the output's gradient to that by the hidden state. */
@@ -155,7 +170,8 @@ static void compute_slopes(void *context, int64_t unit, int task) {
     const size_t number = bp__rnn_number(&plan->work);
     const part s = part_of(c, unit, task, &plan->units);
     if (projects && s.from < s.to) {
-        multiply(c, &s, &plan->projection, plan->projected, plan->projection_panels);
+        multiply(c, &s, &plan->projection, &(const factor){plan->projected, p->output_size, 0},
+                 plan->projection_panels);
     }
     for (int64_t row = s.from; row < s.to; row++) {
         const int64_t item = bp__rnn_item(&c->base, row);
@@ -174,11 +190,35 @@ static void compute_slopes(void *context, int64_t unit, int task) {
             .cell = lstm ? cell_at(c, row, s.first) : NULL,
             .gates = row_at(c, plan->gates, c->step, item, plan->work.rows) + at,
             .recurrent = row_at(c, plan->recurrent, c->step, item, plan->work.rows) + at};
-        plan->work.kernels->backward[p->mode](&slope);
+        (has_parts(c) ? plan->work.kernels->backward_parts[0] : plan->work.kernels->backward[p->mode])(&slope);
         if (projects) {
             plan->work.kernels->hidden(s.count, p->hidden_size, slope.saved,
                                        row_at(c, plan->raw, c->step, item, p->hidden_size) + at);
         }
+    }
+}
+
+/* Computes the gradients by r and by its product with the hidden state, of the units of one block. */
+static void compute_resets(void *context, int64_t unit, int task) {
+    const call *c = context;
+    const prepared *plan = plan_of(c);
+    const bp_rnn_problem *p = problem_of(c);
+    const part s = part_of(c, unit, task, &plan->candidate);
+    const size_t number = bp__rnn_number(&plan->work), at = (size_t)s.first * number;
+    if (s.from < s.to) {
+        multiply(c, &s, &plan->candidate, &(const factor){plan->gates, plan->work.rows, 2 * p->hidden_size},
+                 plan->candidate_panels);
+    }
+    for (int64_t row = s.from; row < s.to; row++) {
+        const int64_t item = bp__rnn_item(&c->base, row);
+        const bp__rnn_slope slope = {.units = s.count,
+                                     .gate = p->hidden_size,
+                                     .saved = bp__rnn_saved_at(&c->base, c->direction, c->step, item) + at,
+                                     .before = state_for(c, &s, item, task),
+                                     .hidden = hidden_at(c, row, s.first),
+                                     .gates = row_at(c, plan->gates, c->step, item, plan->work.rows) + at,
+                                     .by_reset = s.sums + (size_t)((row - s.from) * plan->candidate.width) * number};
+        plan->work.kernels->backward_parts[1](&slope);
     }
 }
 
@@ -190,7 +230,7 @@ static void compute_hidden(void *context, int64_t unit, int task) {
     if (s.from >= s.to) {
         return;
     }
-    multiply(c, &s, &plan->columns, plan->recurrent, plan->panels);
+    multiply(c, &s, &plan->columns, &(const factor){plan->recurrent, plan->work.rows, 0}, plan->panels);
     for (int64_t row = s.from; row < s.to; row++) {
         const char *sums = s.sums + (size_t)((row - s.from) * plan->columns.width) * bp__rnn_number(&plan->work);
         if (problem_of(c)->mode == BP_RNN_GRU) {
@@ -220,6 +260,11 @@ static void pack_weights(const call *c) {
                   *hr = problem_of(c)->tensor[BP_RNN_WEIGHT_HR].stride;
     bp__rnn_pack(&plan->work, &plan->columns, bp__rnn_at(&c->base, BP_RNN_WEIGHT_HH, c->direction, 0, 0),
                  &(const bp__rnn_strides){0, hh[2], hh[1]}, c->base.workspace + plan->panels);
+    if (has_parts(c)) {
+        bp__rnn_pack(&plan->work, &plan->candidate,
+                     bp__rnn_at(&c->base, BP_RNN_WEIGHT_HH, c->direction, 2 * problem_of(c)->hidden_size, 0),
+                     &(const bp__rnn_strides){0, hh[2], hh[1]}, c->base.workspace + plan->candidate_panels);
+    }
     if (c->base.tensor[BP_RNN_WEIGHT_HR]) {
         bp__rnn_pack(&plan->work, &plan->projection, bp__rnn_at(&c->base, BP_RNN_WEIGHT_HR, c->direction, 0, 0),
                      &(const bp__rnn_strides){0, hr[2], hr[1]}, c->base.workspace + plan->projection_panels);
@@ -243,11 +288,13 @@ static void load_states(const call *c) {
     }
 }
 
-/* Copies the hidden states before each step, and the input if its rows are not a matrix or too many. */
+/* Copies the hidden states before each step, in a GRU in two parts their products with r, and the input if its rows are
+ * not a matrix or too many. */
 static void load_step(void *context, int64_t step, int task) {
     const call *c = context;
     const prepared *plan = plan_of(c);
     const bp_rnn_problem *p = problem_of(c);
+    const size_t row = (size_t)p->hidden_size * bp__rnn_number(&plan->work);
     (void)task;
     for (int64_t item = 0; item < p->batch; item++) {
         char *to = row_at(c, plan->before, step, item, p->output_size),
@@ -262,6 +309,15 @@ static void load_step(void *context, int64_t step, int task) {
             bp__rnn_copy(&plan->work, p->output_size, to, 1,
                          bp__rnn_at(&c->base, BP_RNN_OUTPUT, from, item, c->direction * p->output_size),
                          p->tensor[BP_RNN_OUTPUT].stride[2]);
+        }
+        if (has_parts(c)) {
+            char *reset = row_at(c, plan->reset, step, item, p->hidden_size);
+            const char *saved = bp__rnn_saved_at(&c->base, c->direction, step, item);
+            if (active) {
+                memcpy(reset, saved + 3 * row, row);
+            } else {
+                memset(reset, 0, row);
+            }
         }
         if (plan->copies_input && active) {
             bp__rnn_copy(&plan->work, p->input_size, input, 1, bp__rnn_at(&c->base, BP_RNN_INPUT, step, item, 0),
@@ -303,13 +359,25 @@ static void store_states(const call *c) {
 
 /* ---- Products over all steps ---- */
 
-static bp_status run_product(const call *c, int which, const char *a, const char *b, bp_rnn_tensor gradient) {
+/* Runs a product that writes rows of a gradient, from `row` on. */
+static bp_status run_rows(const call *c, int which, const char *a, const char *b, bp_rnn_tensor gradient, int64_t row) {
     const prepared *plan = plan_of(c);
     const int64_t direction = gradient == BP_RNN_INPUT_GRADIENT ? 0 : c->direction;
     return !plan->product[which]
                ? BP_OK
-               : bp__rnn_multiply(plan->product[which], a, b, bp__rnn_at(&c->base, gradient, direction, 0, 0), NULL,
+               : bp__rnn_multiply(plan->product[which], a, b, bp__rnn_at(&c->base, gradient, direction, row, 0), NULL,
                                   c->base.workspace + plan->scratch);
+}
+
+static bp_status run_product(const call *c, int which, const char *a, const char *b, bp_rnn_tensor gradient) {
+    return run_rows(c, which, a, b, gradient, 0);
+}
+
+/* The rows of n of the gradient by weight_hh, in a GRU in two parts. */
+static bp_status run_candidate(const call *c) {
+    const int64_t first = 2 * problem_of(c)->hidden_size;
+    return run_rows(c, BY_HH_OF_N, row_at(c, plan_of(c)->gates, 0, 0, 0) + (size_t)first * bp__rnn_number(c->base.plan),
+                    row_at(c, plan_of(c)->reset, 0, 0, 0), BP_RNN_WEIGHT_HH_GRADIENT, first);
 }
 
 static bp_status run_products(const call *c) {
@@ -323,6 +391,7 @@ static bp_status run_products(const call *c) {
     status = status != BP_OK
                  ? status
                  : run_product(c, BY_HH, recurrent, row_at(c, plan->before, 0, 0, 0), BP_RNN_WEIGHT_HH_GRADIENT);
+    status = status != BP_OK ? status : run_candidate(c);
     status = status != BP_OK ? status
                              : run_product(c, BY_HR, row_at(c, plan->projected, 0, 0, 0), row_at(c, plan->raw, 0, 0, 0),
                                            BP_RNN_WEIGHT_HR_GRADIENT);
@@ -346,6 +415,9 @@ static bp_status run_direction(call *c) {
             bp__rnn_stage(&plan->work, keep_projected, c, plan->columns.blocks * plan->parts);
         }
         bp__rnn_stage(&plan->work, compute_slopes, c, plan->units.blocks * plan->parts);
+        if (has_parts(c)) {
+            bp__rnn_stage(&plan->work, compute_resets, c, plan->candidate.blocks * plan->parts);
+        }
         bp__rnn_stage(&plan->work, compute_hidden, c, plan->columns.blocks * plan->parts);
     }
     if (bp__stopped(&c->base.stop)) {
@@ -399,13 +471,13 @@ static bp_status prepare_by_input(prepared *plan, bool adds) {
     return bp__rnn_product(&plan->work, &shape, NULL, &plan->product[adds ? ADD_BY_INPUT : BY_INPUT]);
 }
 
-/* The gradient by a weight: a sum over all steps and items, of rows of `m` numbers with rows of B. */
-static bp_status prepare_sum(prepared *plan, int which, bp_rnn_tensor gradient, int64_t m, int64_t n,
+/* The gradient by a weight: a sum over all steps and items, of `m` numbers of rows of `row` with rows of B. */
+static bp_status prepare_sum(prepared *plan, int which, bp_rnn_tensor gradient, int64_t m, int64_t row, int64_t n,
                              bp__rnn_matrix b) {
     const bp_rnn_problem *p = bp__rnn_problem_of(&plan->work);
     const int64_t *g = p->tensor[gradient].stride;
     const bp__rnn_shape shape = {
-        .batch = 1, .m = m, .n = n, .k = p->steps * p->batch, .a = {1, m, 0}, .b = b, .c = {g[1], g[2], 0}};
+        .batch = 1, .m = m, .n = n, .k = p->steps * p->batch, .a = {1, row, 0}, .b = b, .c = {g[1], g[2], 0}};
     return p->tensor[gradient].dtype ? bp__rnn_product(&plan->work, &shape, NULL, &plan->product[which]) : BP_OK;
 }
 
@@ -415,15 +487,19 @@ static bp_status prepare_products(prepared *plan) {
     const bp__rnn_matrix input = plan->copies_input ? (bp__rnn_matrix){p->input_size, 1, 0}
                                                     : (bp__rnn_matrix){plan->work.x_row, x[2], 0},
                          one = {0, 0, 0};
-    bp_status status = prepare_sum(plan, BY_IH, BP_RNN_WEIGHT_IH_GRADIENT, rows, p->input_size, input);
+    const bp__rnn_matrix before = {p->output_size, 1, 0}, hidden = {p->hidden_size, 1, 0};
+    bp_status status = prepare_sum(plan, BY_IH, BP_RNN_WEIGHT_IH_GRADIENT, rows, rows, p->input_size, input);
     status = status != BP_OK ? status
-                             : prepare_sum(plan, BY_HH, BP_RNN_WEIGHT_HH_GRADIENT, rows, p->output_size,
-                                           (bp__rnn_matrix){p->output_size, 1, 0});
+                             : prepare_sum(plan, BY_HH, BP_RNN_WEIGHT_HH_GRADIENT, plan->columns.inner, rows,
+                                           p->output_size, before);
+    if (status == BP_OK && p->reset_before) {
+        status = prepare_sum(plan, BY_HH_OF_N, BP_RNN_WEIGHT_HH_GRADIENT, p->hidden_size, rows, p->hidden_size, hidden);
+    }
     status = status != BP_OK ? status
-                             : prepare_sum(plan, BY_HR, BP_RNN_WEIGHT_HR_GRADIENT, p->output_size, p->hidden_size,
-                                           (bp__rnn_matrix){p->hidden_size, 1, 0});
-    status = status != BP_OK ? status : prepare_sum(plan, BY_IH_BIAS, BP_RNN_BIAS_IH_GRADIENT, rows, 1, one);
-    status = status != BP_OK ? status : prepare_sum(plan, BY_HH_BIAS, BP_RNN_BIAS_HH_GRADIENT, rows, 1, one);
+                             : prepare_sum(plan, BY_HR, BP_RNN_WEIGHT_HR_GRADIENT, p->output_size, p->output_size,
+                                           p->hidden_size, hidden);
+    status = status != BP_OK ? status : prepare_sum(plan, BY_IH_BIAS, BP_RNN_BIAS_IH_GRADIENT, rows, rows, 1, one);
+    status = status != BP_OK ? status : prepare_sum(plan, BY_HH_BIAS, BP_RNN_BIAS_HH_GRADIENT, rows, rows, 1, one);
     for (int d = 0; d < p->directions && status == BP_OK && p->tensor[BP_RNN_INPUT_GRADIENT].dtype; d++) {
         status = prepare_by_input(plan, d > 0);
     }
@@ -441,15 +517,18 @@ static void lay_out(prepared *plan) {
     plan->panels = bp__rnn_reserve(end, plan->columns.block_bytes, 1, plan->columns.blocks);
     plan->projection_panels =
         bp__rnn_reserve(end, projects ? plan->projection.block_bytes : 0, 1, plan->projection.blocks);
+    plan->candidate_panels = bp__rnn_reserve(end, plan->candidate.block_bytes, 1, plan->candidate.blocks);
     plan->hidden = bp__rnn_reserve(end, number, p->batch, plan->width);
     plan->cell = bp__rnn_reserve(end, number, lstm ? p->batch : 0, plan->cells);
     plan->first_cell = bp__rnn_reserve(end, number, lstm ? p->batch : 0, p->hidden_size);
     plan->gates = bp__rnn_reserve(end, number, all, plan->work.rows);
-    /* Only in a GRU the gradients by the gates and by their recurrent parts differ. */
-    plan->recurrent = p->mode == BP_RNN_GRU ? bp__rnn_reserve(end, number, all, plan->work.rows) : plan->gates;
+    /* Only in a GRU in one part the gradients by the gates and by their recurrent parts differ. */
+    plan->recurrent =
+        p->mode == BP_RNN_GRU && !p->reset_before ? bp__rnn_reserve(end, number, all, plan->work.rows) : plan->gates;
     plan->projected = bp__rnn_reserve(end, number, projects ? all : 0, p->output_size);
     plan->raw = bp__rnn_reserve(end, number, projects ? all : 0, p->hidden_size);
     plan->before = bp__rnn_reserve(end, number, all, p->output_size);
+    plan->reset = bp__rnn_reserve(end, number, p->reset_before ? all : 0, p->hidden_size);
     plan->input = bp__rnn_reserve(end, number, plan->copies_input ? all : 0, p->input_size);
     plan->one = bp__rnn_reserve(end, number, 1, 1);
     for (int i = 0; i < PRODUCTS; i++) {
@@ -470,7 +549,11 @@ bp_status bp__rnn_plan_backward(const bp_host *host, const bp_problem *problem, 
     plan->work.base.enqueue = run_rnn_backward;
     plan->work.base.destroy = destroy;
     plan->units = bp__rnn_panels_of(&plan->work, 1, p->hidden_size, 0);
-    plan->columns = bp__rnn_panels_of(&plan->work, 1, p->output_size, plan->work.rows);
+    plan->columns =
+        bp__rnn_panels_of(&plan->work, 1, p->output_size, p->reset_before ? 2 * p->hidden_size : plan->work.rows);
+    if (p->reset_before) {
+        plan->candidate = bp__rnn_panels_of(&plan->work, 1, p->hidden_size, p->hidden_size);
+    }
     plan->projection = bp__rnn_panels_of(&plan->work, 1, p->hidden_size, p->output_size);
     plan->parts = (p->batch + BP__RNN_ROWS - 1) / BP__RNN_ROWS;
     plan->copies_input = p->tensor[BP_RNN_LENGTHS].dtype || !plan->work.is_one_item;

@@ -68,8 +68,9 @@ claim(int64_t rows, int64_t row, int64_t bytes, void *first) {
         .lanes = LANES_##type, .number = sizeof(number_##type), .product = product_##type,                             \
         .forward = {forward_tanh_##type, forward_relu_##type, forward_lstm_##type, forward_gru_##type},                \
         .backward = {backward_tanh_##type, backward_relu_##type, backward_lstm_##type, backward_gru_##type},           \
-        .hidden = hidden_##type, .add = add_##type, .claim = claim, .widen = {widen_numbers_f16, widen_numbers_bf16},  \
-        .narrow = {                                                                                                    \
+        .forward_parts = {forward_gru_reset_##type, forward_gru_candidate_##type},                                     \
+        .backward_parts = {backward_gru_candidate_##type, backward_gru_reset_##type}, .hidden = hidden_##type,         \
+        .add = add_##type, .claim = claim, .widen = {widen_numbers_f16, widen_numbers_bf16}, .narrow = {               \
             narrow_numbers_f16,                                                                                        \
             narrow_numbers_bf16                                                                                        \
         }                                                                                                              \

@@ -160,6 +160,29 @@ static void NAME(forward_gru)(const bp__rnn_row *row) {
     }
 }
 
+static void NAME(forward_gru_reset)(const bp__rnn_row *row) {
+    const NAME(number) *before = row->before;
+    NAME(number) *reset = row->after, *update = row->cell;
+    for (int64_t j = 0; j < row->units; j += NAME(LANES)) {
+        const VECTOR r = NAME(sigmoid)(NAME(gate)(row, 0, j)), z = NAME(sigmoid)(NAME(gate)(row, 1, j));
+        const VECTOR part = r * NAME(load)(before + j);
+        NAME(store)(reset + j, part);
+        NAME(store)(update + j, z);
+        NAME(save)(row, 0, j, r);
+        NAME(save)(row, 1, j, z);
+        NAME(save)(row, 3, j, part);
+    }
+}
+
+static void NAME(forward_gru_candidate)(const bp__rnn_row *row) {
+    const NAME(number) *before = row->before, *update = row->cell;
+    for (int64_t j = 0; j < row->units; j += NAME(LANES)) {
+        const VECTOR n = NAME(tanh)(NAME(given)(row, 2, j) + NAME(recurrent)(row, 0, j));
+        NAME(finish)(row, j, MADD(NAME(load)(update + j), NAME(load)(before + j) - n, n));
+        NAME(save)(row, 2, j, n);
+    }
+}
+
 static void NAME(hidden)(int64_t units, int64_t gate, const void *saved, void *to) {
     const NAME(number) *o = (const NAME(number) *)saved + 3 * gate, *c = o + gate;
     for (int64_t j = 0; j < units; j += NAME(LANES)) {
@@ -226,6 +249,28 @@ static void NAME(backward_gru)(const bp__rnn_slope *s) {
         NAME(put)(s, s->recurrent, 1, j, dz);
         NAME(put)(s, s->recurrent, 2, j, dn * r);
         NAME(store)(hidden + j, dh * z);
+    }
+}
+
+static void NAME(backward_gru_candidate)(const bp__rnn_slope *s) {
+    const NAME(number) *before = s->before;
+    NAME(number) *hidden = s->hidden;
+    const VECTOR one = SPLAT(1);
+    for (int64_t j = 0; j < s->units; j += NAME(LANES)) {
+        const VECTOR z = NAME(saved)(s, 1, j), n = NAME(saved)(s, 2, j), dh = NAME(load)(hidden + j);
+        NAME(put)(s, s->gates, 1, j, dh * (NAME(load_some)(before + j, s->units - j) - n) * z * (one - z));
+        NAME(put)(s, s->gates, 2, j, dh * (one - z) * (one - n * n));
+        NAME(store)(hidden + j, dh * z);
+    }
+}
+
+static void NAME(backward_gru_reset)(const bp__rnn_slope *s) {
+    const NAME(number) *before = s->before, *by_reset = s->by_reset;
+    NAME(number) *hidden = s->hidden;
+    for (int64_t j = 0; j < s->units; j += NAME(LANES)) {
+        const VECTOR r = NAME(saved)(s, 0, j), by = NAME(load)(by_reset + j);
+        NAME(put)(s, s->gates, 0, j, by * NAME(load_some)(before + j, s->units - j) * r * (SPLAT(1) - r));
+        NAME(store)(hidden + j, MADD(by, r, NAME(load)(hidden + j)));
     }
 }
 

@@ -7,6 +7,9 @@
  * operations in the order of the columns. It depends on no other item, block or thread. For a few steps, weights are
  * not copied to panels: the sums are products of matrices then, which are the same chains.
  *
+ * In a GRU whose reset gate comes before the product, a step has two such stages: the panels of the first one have the
+ * gates r and z, the panels of the second one have n.
+ *
  * Items are ordered by their lengths, the longest first, so that the items of a step are the first rows of the states.
  */
 #ifndef BP_NATIVE_RNN_H
@@ -27,8 +30,9 @@ typedef struct bp__rnn_row {
     const void *before; /* hidden state */
     void *after;        /* hidden state after the step, before a projection */
     void *output;       /* the same, for the caller; NULL: not wanted */
-    void *cell;         /* LSTM: read and written */
-    void *saved;        /* LSTM i, f, g, o, c'; GRU r, z, n and the hidden state's part of n; NULL: not wanted */
+    void *cell;         /* LSTM: read and written. GRU in two parts: z, written by the first one */
+    void *saved; /* LSTM i, f, g, o, c'; GRU r, z, n and the hidden state's part of n, or in two parts the product
+                  * of r and the hidden state; NULL: not wanted */
 } bp__rnn_row;
 
 /* One item of a step, backwards. */
@@ -41,6 +45,7 @@ typedef struct bp__rnn_slope {
     void *cell;      /* LSTM: gradient by the cell after the step, replaced by that by the cell before it */
     void *gates;     /* gradients by the gates, before their functions */
     void *recurrent; /* GRU: those by the hidden state's part */
+    const void *by_reset; /* GRU in two parts: gradient by the product of r and the hidden state */
 } bp__rnn_slope;
 
 /* Kernels for one type. Memory behind `units` is read and written up to whole vectors in before, after, cell, hidden
@@ -55,6 +60,10 @@ typedef struct bp__rnn_kernels {
                     const int64_t *item, const void *panel, void *sums);
     void (*forward[4])(const bp__rnn_row *row); /* of each bp_rnn_mode */
     void (*backward[4])(const bp__rnn_slope *slope);
+    /* A GRU whose reset gate comes before the product has two parts: r and z, with the product of r and the hidden
+     * state in `after`; then n and the state. Backwards, z and n come first, then r. */
+    void (*forward_parts[2])(const bp__rnn_row *row);
+    void (*backward_parts[2])(const bp__rnn_slope *slope);
     /* LSTM: the hidden state before a projection, from what a step saved. */
     void (*hidden)(int64_t units, int64_t gate, const void *saved, void *to);
     /* to[i] += from[i], of numbers in the provider's memory */

@@ -202,7 +202,9 @@ bp__rnn_panels bp__rnn_panels_of(const bp__rnn_work *plan, int64_t gates, int64_
     bp__rnn_panels p = {.gates = gates, .units = units, .inner = inner};
     size_t end = 0;
     const bool few = bp__rnn_problem_of(plan)->batch < FEW_ITEMS;
-    p.vectors = gates != 3 ? BP__RNN_VECTORS : few ? BP__RNN_VECTORS_FEW : BP__RNN_VECTORS_GRU;
+    /* With the reset gate before the product, blocks of the input have as many units as panels of r and z. */
+    const bool twice = few || bp__rnn_problem_of(plan)->reset_before;
+    p.vectors = gates != 3 ? BP__RNN_VECTORS : twice ? BP__RNN_VECTORS_FEW : BP__RNN_VECTORS_GRU;
     p.width = p.vectors / gates * plan->kernels->lanes;
     p.blocks = (units + p.width - 1) / p.width;
     bp__rnn_reserve(&end, plan->kernels->number, inner, gates * p.width);
