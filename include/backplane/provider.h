@@ -27,7 +27,7 @@ extern "C" {
 #endif
 
 #define BP_PROVIDER_ABI_MAJOR 5u
-#define BP_PROVIDER_ABI_MINOR 5u
+#define BP_PROVIDER_ABI_MINOR 6u
 #define BP_PROVIDER_ABI ((BP_PROVIDER_ABI_MAJOR << 16) | BP_PROVIDER_ABI_MINOR)
 
 /* A scalar factor. `im` is ignored for real types. */
