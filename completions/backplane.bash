@@ -34,36 +34,39 @@ _backplane_options() {
             --trans-b --conj-a --conj-b --lda --ldb --ldc --strategy --minimize --memory-limit --trials --work --seed
             --contraction-path --seconds --n --s --dim --norm --stride --size --padding --padding-end --dilation --groups
             --output-padding --activation --relu --kernel --output-size --ceil --exclude-padding --eps --divisor --causal --gqa
-            --scale --dropout --reverse --reset-before --projection --kind --first --second --to --row-dims --correction
-            --before --after --value --shifts --exclusive --offset --upper --right --adjoint --unitriangular --hermitian
-            --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+            --scale --softcap --window-left --window-right --lower-right --lengths --dropout --reverse --reset-before
+            --projection --kind --first --second --to --row-dims --correction --before --after --value --shifts --exclusive
+            --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol
+            --ord --keepdim --power" ;;
         eval) echo "--output --set --explain --device --bf16 --ranks --mpi --threads --timeout --hosts --launcher-options --alpha --beta
             --trans-a --trans-b --conj-a --conj-b --strategy --minimize --memory-limit --trials --work --seed --contraction-path
             --seconds --n --s --dim --norm --stride --size --padding --padding-end --dilation --groups --output-padding
-            --activation --relu --kernel --output-size --ceil --exclude-padding --eps --divisor --causal --gqa --scale --dropout
-            --reverse --reset-before --projection --kind --first --second --to --row-dims --correction --before --after --value
-            --shifts --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver
-            --rcond --rtol --atol --ord --keepdim --power" ;;
+            --activation --relu --kernel --output-size --ceil --exclude-padding --eps --divisor --causal --gqa --scale --softcap
+            --window-left --window-right --lower-right --lengths --dropout --reverse --reset-before --projection --kind --first
+            --second --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper --right
+            --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         run) echo "--output --dimension --constant --seed --set --json --ranks --mpi --threads --timeout --hosts --launcher-options" ;;
         compare) echo "--repeat --set --bf16 --json --alpha --beta --trans-a --trans-b --conj-a --conj-b --strategy --minimize
             --memory-limit --trials --work --seed --contraction-path --seconds --n --s --dim --norm --stride --size --padding
             --padding-end --dilation --groups --output-padding --activation --relu --kernel --output-size --ceil
-            --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse --reset-before --projection --kind
-            --first --second --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper --right
-            --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+            --exclude-padding --eps --divisor --causal --gqa --scale --softcap --window-left --window-right --lower-right
+            --lengths --dropout --reverse --reset-before --projection --kind --first --second --to --row-dims --correction
+            --before --after --value --shifts --exclusive --offset --upper --right --adjoint --unitriangular --hermitian
+            --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         bench) echo "--sizes --dtype --threads --libraries --seconds --shapes --html --set --json --dimension --constant --alpha --beta
             --trans-a --trans-b --conj-a --conj-b --strategy --minimize --memory-limit --trials --work --seed --contraction-path
             --n --s --dim --norm --stride --size --padding --padding-end --dilation --groups --output-padding --activation
-            --relu --kernel --output-size --ceil --exclude-padding --eps --divisor --causal --gqa --scale --dropout --reverse
-            --reset-before --projection --kind --first --second --to --row-dims --correction --before --after --value --shifts
-            --exclusive --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond
-            --rtol --atol --ord --keepdim --power" ;;
+            --relu --kernel --output-size --ceil --exclude-padding --eps --divisor --causal --gqa --scale --softcap
+            --window-left --window-right --lower-right --lengths --dropout --reverse --reset-before --projection --kind --first
+            --second --to --row-dims --correction --before --after --value --shifts --exclusive --offset --upper --right
+            --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
         tune) echo "--from --machine --seconds --show --clear --export --import --set --json --alpha --beta --trans-a --trans-b --conj-a
             --conj-b --lda --ldb --ldc --n --s --dim --norm --stride --size --padding --padding-end --dilation --groups
             --output-padding --activation --relu --kernel --output-size --ceil --exclude-padding --eps --divisor --causal --gqa
-            --scale --dropout --reverse --reset-before --projection --kind --first --second --to --row-dims --correction
-            --before --after --value --shifts --exclusive --offset --upper --right --adjoint --unitriangular --hermitian
-            --full-matrices --mode --driver --rcond --rtol --atol --ord --keepdim --power" ;;
+            --scale --softcap --window-left --window-right --lower-right --lengths --dropout --reverse --reset-before
+            --projection --kind --first --second --to --row-dims --correction --before --after --value --shifts --exclusive
+            --offset --upper --right --adjoint --unitriangular --hermitian --full-matrices --mode --driver --rcond --rtol --atol
+            --ord --keepdim --power" ;;
         einsum-path) echo "--sizes --shapes --strategy --minimize --memory-limit --trials --work --seed --contraction-path --seconds --dtype
             --json" ;;
         launch) echo "--set --library --threads --deterministic --only --exclude --observe --profile --explain --output --trace --tune

@@ -6,14 +6,26 @@
  * numbers of key and value must divide the query's number, and one of them the other; head h of the query uses heads
  * h / (query heads / key heads) and h / (query heads / value heads). For row i of an item
  *
- *     score[j] = scale * (sum over e of query[i,e] key[j,e]) + mask[i,j]
+ *     product[j] = scale * (sum over e of query[i,e] key[j,e])
+ *     score[j] = product[j] + mask[i,j], or with a softcap: softcap * tanh(product[j] / softcap) + mask[i,j]
  *     weight[j] = exp(score[j]) / (sum over k of exp(score[k]))
  *     output[i] = sum over j of weight[j] value[j]
  *
  * A row whose scores all are -infinity has the output 0. `scale` is 1 / square root of E unless `has_scale`. An absent
  * mask is 0. A mask has a shape that broadcasts to ... x L x S; a mask of type BOOL is 0 where it is true and -infinity
- * elsewhere. With `is_causal`, score[j] is -infinity for j > i; there must be no mask then. `logsumexp` is ... x L: the
- * logarithm of the sum of exp(score[j]).
+ * elsewhere. `logsumexp` is ... x L: the logarithm of the sum of exp(score[j]). `softcap` is 0 (none), or from 2^-100
+ * to 2^100. It comes before the mask, so that -infinity in a mask remains, as in ONNX's Attention and in flash-attn.
+ *
+ * A query sees some keys; the scores of the others are -infinity. The position of query i is i. With `lower_right` it
+ * is K - L + i, so that the last query has the position of the last key; K is the number of keys of the item: S, or its
+ * number in `lengths`. With `is_causal`, a query sees no key j above its position; there must be no mask then. With
+ * `has_window`, it sees the keys from its position less `window_left` to its position plus `window_right`; -1 is no
+ * limit on this side. A window may come with a mask and with is_causal; a window with window_right 0 is is_causal, and
+ * may have a mask. `lower_right` needs is_causal or has_window.
+ *
+ * `lengths` is the number of keys of each item of the first dimension of the output, from 0 to S, which must have a
+ * leading dimension then: a vector of type I32 or I64. No query sees a key from lengths[item] on, and these keys and
+ * values are not read. A length out of range is BP_E_ARGUMENT when the call runs, and nothing is written then.
  *
  * Dropout sets each weight to 0 with probability `dropout`, and divides the others by 1 - dropout. It needs `seed`, two
  * numbers of type I64 {seed, offset}. Row r, counted through all items, and key j have word j modulo 4 of the block
@@ -25,15 +37,15 @@
  * batch x heads x L x E. `pages` is batch x M, the pages of each item in their order, and `lengths` is batch, the
  * number of keys of each item, which is at most M times the rows of a page. Both are I32 or I64, of any strides. Key j
  * of an item is row j modulo (rows of a page) of page pages[item, j / (rows of a page)]. Pages behind the last key are
- * not read, nor are their numbers. S is M times the rows of a page for the mask; with `is_causal`, score[j] is
- * -infinity for j > lengths[item] - L + i, so that the last query sees all keys. Only FORWARD has pages. A number of a
- * page that the pool does not have, or a length out of range, is BP_E_ARGUMENT when the call runs, and nothing is
- * written then.
+ * not read, nor are their numbers. S is M times the rows of a page for the mask. The position of query i is
+ * lengths[item] - L + i, also without `lower_right`. Only FORWARD has pages. A number of a page that the pool does not
+ * have, or a length out of range, is BP_E_ARGUMENT when the call runs, and nothing is written then.
  *
  * BACKWARD computes the gradients of a loss from `output_gradient`, with `output` and `logsumexp` as FORWARD wrote
  * them. A gradient has the shape of its tensor: over dimensions in which this was broadcast, it is summed. Gradients
  * that are NULL are not computed. `mask_gradient` has the mask's type too; a mask of type BOOL has no gradient. Where
- * the mask is -infinity, its gradient is 0.
+ * the mask is -infinity, its gradient is 0. A softcap multiplies the gradient by product[j] by 1 - tanh^2 of its
+ * argument, and leaves the gradient by the mask as it is. Gradients by keys and values that no query sees are 0.
  *
  * Kernels are algorithms: "flash" and "mem_efficient" need memory that does not grow with L times S, "math" keeps all
  * scores of an item for each thread. "flash_bf16" is flash for FORWARD of BF16 on processors with AVX512_BF16: it
@@ -53,17 +65,22 @@
  * is 2^-11 for F16 and 2^-8 for BF16. math computes that sum from weights, and so do the other two if mask_gradient is
  * F32 and the other tensors are F16 or BF16, because the gradient by the mask has more digits than `output` then.
  * Tensors may have any strides; keys and values with contiguous columns are read where they are. The written tensors
- * must not overlap the others or themselves (BP_E_OVERLAP). Results do not depend on the number of threads. flash and
- * flash_bf16 skip keys that `is_causal` excludes for all rows that they compute together, so that NaN in their values
- * need not reach the output.
+ * must not overlap the others or themselves (BP_E_OVERLAP). Results do not depend on the number of threads.
+ *
+ * NaN and infinity that a row does not see: what `lengths` excludes is never read. Excluded keys have no effect on the
+ * output. Excluded values have none with a window on the processor; with `is_causal` alone, also in the form of a
+ * window, and on devices, they may or may not make the row NaN. Kernels other than math skip blocks of 128 keys that
+ * are excluded for all rows which they compute together, at most 64 rows. In BACKWARD, excluded keys and values, and
+ * rows of output_gradient and query that do not see a key, may make gradients NaN.
  *
  * All functions are thread-safe. Plans are kept in the plan cache.
  *
  * Errors of all functions: BP_E_ARGUMENT (NULL; a mask with is_causal; dropout outside 0 to 1, or without a seed; a
- * scale that is not finite, or is given without has_scale; a tensor that the pass does not have; mask_gradient without
- * a mask; pages without lengths, with BACKWARD, or out of range), BP_E_SHAPE, BP_E_DTYPE, BP_E_DEVICE, BP_E_LAYOUT (an
- * address that is not aligned for its type), BP_E_OVERLAP, BP_E_OVERFLOW, BP_E_NO_CANDIDATE, BP_E_FALLBACK,
- * BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
+ * scale that is not finite, or is given without has_scale; a softcap or window out of range; a window without
+ * has_window; lower_right without is_causal and has_window; a tensor that the pass does not have; mask_gradient without
+ * a mask; pages without lengths, with BACKWARD, or out of range; lengths out of range), BP_E_SHAPE, BP_E_DTYPE,
+ * BP_E_DEVICE, BP_E_LAYOUT (an address that is not aligned for its type), BP_E_OVERLAP, BP_E_OVERFLOW,
+ * BP_E_NO_CANDIDATE, BP_E_FALLBACK, BP_E_NO_MEMORY, BP_E_CANCELLED (interrupt.h).
  */
 #ifndef BACKPLANE_ATTENTION_H
 #define BACKPLANE_ATTENTION_H
@@ -77,9 +94,10 @@ extern "C" {
 /* What a call computes, and the operands of its plan. */
 typedef enum bp_attention_pass {
     BP_ATTENTION_FORWARD, /* {query, key, value, mask, seed, output, logsumexp}; with pages {query, key, value, mask,
-                           * seed, pages, lengths, output, logsumexp} */
+                           * seed, pages, lengths, output, logsumexp}; with lengths alone {query, key, value, mask,
+                           * seed, lengths, output, logsumexp} */
     BP_ATTENTION_BACKWARD /* {output_gradient, query, key, value, mask, seed, output, logsumexp, query_gradient,
-                           * key_gradient, value_gradient, mask_gradient} */
+                           * key_gradient, value_gradient, mask_gradient}; with lengths they are behind seed */
 } bp_attention_pass;
 
 /* One call. Members that are 0 or NULL are absent. FORWARD needs query, key, value and output; logsumexp is optional.
@@ -96,7 +114,10 @@ typedef struct bp_attention_call {
     const DLTensor *output_gradient;
     DLTensor *query_gradient, *key_gradient, *value_gradient;
     DLTensor *mask_gradient;         /* BACKWARD only; needs a mask */
-    const DLTensor *pages, *lengths; /* both or none */
+    const DLTensor *pages, *lengths; /* pages need lengths */
+    double softcap;                  /* 0: none */
+    int has_window, lower_right;
+    int64_t window_left, window_right; /* 0 unless has_window; -1: no limit */
 } bp_attention_call;
 
 /* Run, plan or explain a call, with settings for this call (NULL: none). For planning and explaining, data pointers may

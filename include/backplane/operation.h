@@ -71,7 +71,9 @@ extern "C" {
     X(56, VARIANCE, "variance", "input", "output", reduce)                                  \
     X(57, PAD, "pad", "input", "output", pad)                                               \
     X(58, FLIP, "flip", "input", "output", pad)                                             \
-    X(59, ROLL, "roll", "input", "output", pad)
+    X(59, ROLL, "roll", "input", "output", pad)                                             \
+    X(60, ATTENTION_LENGTHS, "attention_lengths", "query,key,value,mask,seed,lengths", "output,logsumexp", attention) \
+    X(61, ATTENTION_LENGTHS_BACKWARD, "attention_lengths_backward", "output_gradient,query,key,value,mask,seed,lengths,output,logsumexp", "query_gradient,key_gradient,value_gradient,mask_gradient", attention)
 /* clang-format on */
 
 /* The families. From a row follow the member of bp_problem.of, which is a bp_<family>_problem, the entry in

@@ -302,7 +302,8 @@ typedef struct bp_attention_layout {
 /* Attention, as attention.h describes it. Operands: ATTENTION {QUERY, KEY, VALUE, MASK, SEED, OUTPUT,
  * LOGSUMEXP}; ATTENTION_BACKWARD {OUTPUT_GRADIENT, QUERY, KEY, VALUE, MASK, SEED, OUTPUT, LOGSUMEXP, QUERY_GRADIENT,
  * KEY_GRADIENT, VALUE_GRADIENT, MASK_GRADIENT}; ATTENTION_PAGED {QUERY, KEY, VALUE, MASK, SEED, PAGES,
- * LENGTHS, OUTPUT, LOGSUMEXP}.
+ * LENGTHS, OUTPUT, LOGSUMEXP}; ATTENTION_LENGTHS and ATTENTION_LENGTHS_BACKWARD as the first two, with LENGTHS behind
+ * SEED.
  *
  * The batch is the batch of OUTPUT. Heads are dimensions of it like others; heads that share a key and a value are one
  * more dimension, in which these have stride 0. A gradient is summed over the dimensions in which its stride is 0, that
@@ -314,18 +315,26 @@ typedef struct bp_attention_layout {
  *
  * In ATTENTION_PAGED, KEY and VALUE are pools of POOL pages of PAGE_SIZE rows, KEY_PAGE and VALUE_PAGE elements from
  * page to page. Key j of an item is row j modulo PAGE_SIZE of page PAGES[j / PAGE_SIZE]. KEYS is the most that an item
- * can have; it has LENGTHS of them. With `causal`, row i uses the keys up to LENGTHS - QUERIES + i. The numbers in
- * PAGES and LENGTHS are not checked before. */
+ * can have; it has LENGTHS of them. The numbers in PAGES and LENGTHS are not checked before.
+ *
+ * The position of row i is i, or with `lower_right` (the number of the item's keys, KEYS or LENGTHS) - QUERIES + i. With
+ * `causal` it uses the keys up to its position, with WINDOW_LEFT from its position less this number on, with
+ * WINDOW_RIGHT up to its position plus this number. A limit that excludes no key is -1, so is WINDOW_RIGHT with
+ * `causal`, and `lower_right` is 0 if nothing depends on it; in ATTENTION_PAGED it is 1 otherwise. `causal` and a MASK
+ * exclude each other: WINDOW_RIGHT is 0 instead. SOFTCAP is 0: none, or the number that limits scores before MASK is
+ * added. */
 typedef struct bp_attention_problem {
     int64_t queries, keys;
     int64_t size, value_size; /* columns of QUERY and KEY, and of VALUE and OUTPUT */
     double scale, dropout;
     int64_t batch; /* number of items */
     int32_t batch_ndim;
-    uint8_t causal, reserved[3];
+    uint8_t causal, lower_right, reserved[2];
     int64_t batch_shape[BP_MAX_ATTENTION_NDIM];
     bp_attention_layout tensor[BP_ATTENTION_TENSORS];
     int64_t page_size, pool, key_page, value_page; /* of ATTENTION_PAGED; otherwise 0 */
+    int64_t window_left, window_right;             /* keys; -1: no limit */
+    double softcap;
 } bp_attention_problem;
 
 typedef enum bp_rnn_mode { BP_RNN_TANH, BP_RNN_RELU, BP_RNN_LSTM, BP_RNN_GRU } bp_rnn_mode;

@@ -14,6 +14,7 @@ from ._core import Options as Options
 from ._core import Tensor as Tensor
 from ._dtypes import dtype as own_dtype
 from ._settings_tree import Named as Named
+from .nn.attention.bias import CausalBias as CausalBias
 
 class Array(Protocol):
     """An array of any library that exports DLPack: of NumPy, torch, this package and others."""

@@ -230,6 +230,12 @@ static void collect_on_one_thread(bp__choice *choice, bp__candidate *candidate, 
     }
 }
 
+/* Whether a provider was built before the provider interface had what the problem needs. */
+static bool is_too_old(const bp_provider *provider, const bp_problem *problem) {
+    const bp__family *family = bp__family_of(problem);
+    return family->least_minor && (provider->abi & 0xffffu) < family->least_minor(problem);
+}
+
 /* Adds the candidate's offers or refusals for the problem, at least one. */
 static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *exclude) {
     const bp_problem *problem = &choice->asked;
@@ -247,6 +253,8 @@ static void evaluate(bp__choice *choice, bp__candidate *candidate, const char *e
         add_refusal(choice, candidate, BP_REASON_BROKEN, candidate->refusal);
     } else if (!works_on(candidate->provider, problem->place)) {
         add_device_refusal(choice, candidate);
+    } else if (is_too_old(candidate->provider, problem)) {
+        add_refusal(choice, candidate, BP_REASON_OTHER, "was built for an older interface, which lacks what is asked");
     } else {
         int before = choice->count;
         collect_offers(choice, candidate, exclude);

@@ -136,6 +136,9 @@ typedef struct bp__family {
     bool (*runs_with_native)(const bp_problem *problem);
     int host_inputs;                                /* the first inputs, which are in host memory on every device */
     bool (*has_callers)(const bp_problem *problem); /* several threads call the library at once; NULL: never */
+    /* Returns the minor number from which on the provider interface has all fields that matter in the problem. An older
+     * provider would not look at them, and is refused. NULL: all have them. */
+    uint32_t (*least_minor)(const bp_problem *problem);
     const bp__adapter *adapter;                     /* NULL: none */
     const bp__measuring *measuring;                 /* NULL: the operation is no problem of a provider */
     const bp__kernels *kernels;                     /* NULL: settings do not name algorithms */

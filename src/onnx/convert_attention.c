@@ -36,15 +36,6 @@ static bp_status behind_past(bp__onnx *r, int input, int output, bp__onnx_value 
     return BP_OK;
 }
 
-/* Makes a mask that is true where a query sees a key: query i sees the keys to i + past. */
-static bp_status causal_mask(bp__onnx *r, int64_t queries, int64_t keys, int64_t past, bp__onnx_value **mask) {
-    bp__onnx_value *query, *key;
-    BP__TRY(bp__onnx_counted(r, BP_I64, queries, past, 1, &query));
-    BP__TRY(bp__onnx_counted(r, BP_I64, keys, 0, 1, &key));
-    BP__TRY(bp__onnx_reshape(r, query, 2, (int64_t[]){queries, 1}, &query));
-    return bp__onnx_binary(r, "greater_equal", query, key, mask);
-}
-
 /* A mask that is shorter than the keys leaves the last ones out. */
 static bp_status long_enough(bp__onnx *r, int64_t keys, bp__onnx_value **mask) {
     int64_t before[BP_MAX_NDIM] = {0}, after[BP_MAX_NDIM] = {0};
@@ -56,66 +47,108 @@ static bp_status long_enough(bp__onnx *r, int64_t keys, bp__onnx_value **mask) {
     return bp__onnx_pad(r, x, before, after, x->dtype == BP_BOOL ? 0 : -HUGE_VAL, mask);
 }
 
-/* The call takes either a mask or the flag, and the flag without a past. */
-static bp_status join_masks(bp__onnx *r, const bp__onnx_value *q, const bp__onnx_value *k, int64_t past, bool causal,
-                            bp__onnx_value **mask) {
-    bp__onnx_value *given = *mask, *seen, *least;
-    if (given) {
-        BP__TRY(bp__onnx_cast(r, given, given->dtype == BP_BOOL ? BP_BOOL : q->dtype, &given));
-        BP__TRY(long_enough(r, k->shape[2], &given));
-        *mask = given;
-    }
-    if (!causal) {
-        return BP_OK;
-    }
-    BP__TRY(causal_mask(r, q->shape[2], k->shape[2], past, &seen));
+/* Converts the mask to a type that the call takes, and to as many keys as there are. */
+static bp_status complete_mask(bp__onnx *r, const bp__onnx_value *q, const bp__onnx_value *k, bp__onnx_value **mask) {
+    bp__onnx_value *given = *mask;
     if (!given) {
-        *mask = seen;
         return BP_OK;
     }
-    if (given->dtype == BP_BOOL) {
-        return bp__onnx_binary(r, "logical_and", given, seen, mask);
-    }
-    BP__TRY(bp__onnx_scalar(r, -HUGE_VAL, given->dtype, &least));
-    return bp__onnx_where(r, seen, given, least, mask);
+    BP__TRY(bp__onnx_cast(r, given, given->dtype == BP_BOOL ? BP_BOOL : q->dtype, mask));
+    return long_enough(r, k->shape[2], mask);
 }
 
 typedef struct settings {
     bool causal;
     int64_t query_heads, key_heads;
-    double scale; /* 0: the usual one */
+    int64_t left, right; /* of the window; -1: no limit */
+    double scale;        /* 0: the usual one */
+    double softcap;
 } settings;
 
 static bp_status read_settings(bp__onnx *r, settings *of) {
-    double softcap;
     int64_t mode, precision;
     BP__TRY(bp__onnx_attribute_flag(r, "is_causal", false, &of->causal));
     BP__TRY(bp__onnx_attribute_int(r, "q_num_heads", 0, &of->query_heads));
     BP__TRY(bp__onnx_attribute_int(r, "kv_num_heads", 0, &of->key_heads));
+    BP__TRY(bp__onnx_attribute_int(r, "left_window_size", -1, &of->left)); /* since opset 25 */
+    BP__TRY(bp__onnx_attribute_int(r, "right_window_size", -1, &of->right));
     BP__TRY(bp__onnx_attribute_real(r, "scale", 0, &of->scale));
-    BP__TRY(bp__onnx_attribute_real(r, "softcap", 0, &softcap));
+    BP__TRY(bp__onnx_attribute_real(r, "softcap", 0, &of->softcap));
     BP__TRY(bp__onnx_attribute_int(r, "qk_matmul_output_mode", 0, &mode));
     BP__TRY(bp__onnx_attribute_int(r, "softmax_precision", 1, &precision)); /* the call computes in f32 or f64 */
-    return softcap == 0 ? BP_OK : bp__fail(BP_E_UNSUPPORTED, "attribute 'softcap' is %g; it must be 0", softcap);
+    if (of->left < -1 || of->right < -1) {
+        return bp__fail(BP_E_UNSUPPORTED,
+                        "attributes 'left_window_size' and 'right_window_size' are %" PRId64 " and %" PRId64
+                        "; they must be -1 or more",
+                        of->left, of->right);
+    }
+    return BP_OK;
+}
+
+/* The keys that queries see, as the call has them. */
+typedef struct sight {
+    bool causal, window, lower_right;
+    int64_t left, right;
+} sight;
+
+/* Writes the keys that queries see. The position of query i is i + the number of keys in the past; with lengths the
+ * last query has the position of the last key. A past in front of as many new keys as queries is that, too; otherwise
+ * it moves the window, whose left side is no less than the past. */
+static sight find_sight(const settings *of, bool moves, int64_t past, bool counted, bool masked) {
+    const int64_t right = of->causal ? 0 : of->right;
+    sight s = {.left = of->left, .right = right};
+    s.left -= moves && of->left >= 0 ? past : 0;
+    s.right = moves && right >= 0 ? (right > INT64_MAX - past ? -1 : right + past) : right;
+    s.causal = right == 0 && !moves && !masked;
+    s.right = s.causal ? -1 : s.right;
+    s.window = s.left >= 0 || s.right >= 0;
+    s.lower_right = (s.causal || s.window) && (counted || (past > 0 && !moves));
+    return s;
+}
+
+/* Leaves out keys of the past that are behind the windows of all queries, so that none has a window that is shorter
+ * than the past. */
+static bp_status shorten_past(bp__onnx *r, int64_t unseen, bp__onnx_value **k, bp__onnx_value **v,
+                              bp__onnx_value **mask) {
+    const int64_t keys = (*k)->shape[2];
+    const int axis = *mask ? (*mask)->ndim - 1 : -1;
+    BP__TRY(bp__onnx_slice(r, *k, 2, unseen, keys, 1, k));
+    BP__TRY(bp__onnx_slice(r, *v, 2, unseen, keys, 1, v));
+    return axis >= 0 && (*mask)->shape[axis] == keys ? bp__onnx_slice(r, *mask, axis, unseen, keys, 1, mask) : BP_OK;
+}
+
+static const char *word(bool flag) {
+    return flag ? "true" : "false";
 }
 
 bp_status bp__onnx_convert_attention(bp__onnx *r, const bp__onnx_row *row) {
     settings of;
-    bp__onnx_value *q, *k, *v, *mask = bp__onnx_input(r, 3), *y;
+    bp__onnx_value *q, *k, *v, *mask = bp__onnx_input(r, 3), *lengths = bp__onnx_input(r, 6), *y;
     (void)row;
     BP__TRY(read_settings(r, &of));
     BP__TRY(split_heads(r, r->inputs[0], of.query_heads, &q));
     BP__TRY(split_heads(r, r->inputs[1], of.key_heads, &k));
     BP__TRY(split_heads(r, r->inputs[2], of.key_heads, &v));
-    const int64_t steps = k->shape[2];
+    const int64_t fresh = k->shape[2];
     BP__TRY(behind_past(r, 4, 1, &k));
     BP__TRY(behind_past(r, 5, 2, &v));
-    const bool plain = of.causal && !mask && k->shape[2] == steps;
-    BP__TRY(join_masks(r, q, k, k->shape[2] - steps, of.causal && !plain, &mask));
-    BP__TRY(bp__onnx_call_one(r, "attention", 4, ((bp__onnx_value *[]){q, k, v, mask}), &y,
-                              "is_causal=%s, enable_gqa=%s, has_scale=%s, scale=%a", plain ? "true" : "false",
-                              q->shape[1] != k->shape[1] ? "true" : "false", of.scale != 0 ? "true" : "false",
-                              of.scale));
+    int64_t past = k->shape[2] - fresh;
+    if (lengths && bp__onnx_input(r, 4)) {
+        return bp__fail(BP_E_UNSUPPORTED, "there are 'nonpad_kv_seqlen' and a past; only one of them is possible");
+    }
+    BP__TRY(complete_mask(r, q, k, &mask));
+    const bool moves = past > 0 && q->shape[2] != fresh;
+    if (moves && of.left >= 0 && of.left < past) {
+        BP__TRY(shorten_past(r, past - of.left, &k, &v, &mask));
+        past = of.left;
+    }
+    const sight seen = find_sight(&of, moves, past, lengths != NULL, mask != NULL);
+    BP__TRY(bp__onnx_call_one(r, "attention", lengths ? 6 : 4, ((bp__onnx_value *[]){q, k, v, mask, NULL, lengths}), &y,
+                              "is_causal=%s, enable_gqa=%s, has_scale=%s, scale=%a, softcap=%a, has_window=%s, "
+                              "window_left=%" PRId64 ", window_right=%" PRId64 ", lower_right=%s",
+                              word(seen.causal), word(q->shape[1] != k->shape[1]), word(of.scale != 0), of.scale,
+                              of.softcap, word(seen.window), seen.window ? seen.left : 0, seen.window ? seen.right : 0,
+                              word(seen.lower_right)));
     r->results[0] = y;
     if (r->inputs[0]->ndim == 4) {
         return BP_OK;

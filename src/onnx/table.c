@@ -100,7 +100,8 @@ static const bp__onnx_row rows[] = {
     ROW(Softmax, 13, 0, 1, 1, softmax, "softmax", NULL),
 
     /* Attention and recurrent layers */
-    ROW(Attention, 23, 0, 3, 6, attention, NULL, NULL),
+    ROW(Attention, 23, 23, 3, 6, attention, NULL, NULL),
+    ROW(Attention, 24, 0, 3, 7, attention, NULL, NULL),
     ROW(GRU, 7, 0, 3, 6, rnn, "gru", NULL),
     ROW(LSTM, 7, 0, 3, 8, rnn, "lstm", NULL),
     ROW(RNN, 7, 0, 3, 6, rnn, "rnn_tanh", NULL),

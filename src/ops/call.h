@@ -78,11 +78,11 @@ struct bp_call {
     bp_op op;          /* in keys */
     int ndim_offset;   /* of the field that counts the elements of sizes and axes; -1: there are none */
     int ndim_least, ndim_most;
-    bool whole_sizes;  /* sizes may have any values, so that each is a parameter of the key */
-    bool sparse_reals; /* most calls have reals of 0, which are no parameters of the key */
-    bool pointwise;    /* an element of the only output follows from the elements at its place, after broadcasting */
-    bool images;       /* its tensors of three dimensions and more are images, whose channels may be last in memory */
-    bool moves;        /* its result has elements of its operands, in any order of dimensions in memory */
+    bool whole_sizes;    /* sizes may have any values, so that each is a parameter of the key */
+    bool sparse_numbers; /* most calls have numbers and reals of 0, which are no parameters of the key */
+    bool pointwise;      /* an element of the only output follows from the elements at its place, after broadcasting */
+    bool images;         /* its tensors of three dimensions and more are images, whose channels may be last in memory */
+    bool moves;          /* its result has elements of its operands, in any order of dimensions in memory */
     int joins_axis; /* offset of the axis along which a list's tensors follow each other in the result; 0: they don't */
     int count_offset; /* of the field that counts the tensors of a list; 0: there is none */
     const bp_call_field *fields;
@@ -250,15 +250,6 @@ BP__INLINE bool bp__call_describe_fields(const bp_call *s, bp__operation *o, con
                 o->parameters[count++] = (uint64_t)(int64_t)(*(const int *)field);
             }
             break;
-        case BP_FIELD_REAL: {
-            uint64_t bits;
-            memcpy(&bits, field, sizeof bits);
-            flags |= s->sparse_reals ? (uint64_t)(bits != 0) << bit++ : 0;
-            if (bits != 0 || !s->sparse_reals) {
-                o->parameters[count++] = bits;
-            }
-            break;
-        }
         case BP_FIELD_TOLERANCE: {
             const double *value = *(const double *const *)field;
             flags |= (uint64_t)(value != NULL) << bit++;
@@ -283,8 +274,14 @@ BP__INLINE bool bp__call_describe_fields(const bp_call *s, bp__operation *o, con
         case BP_FIELD_TENSOR:
             *given += bp__call_tensor_at(field) != NULL;
             break;
-        default: /* numbers of 64 bits */
-            memcpy(&o->parameters[count++], field, sizeof(uint64_t));
+        default: { /* numbers of 64 bits */
+            uint64_t bits;
+            memcpy(&bits, field, sizeof bits);
+            flags |= s->sparse_numbers ? (uint64_t)(bits != 0) << bit++ : 0;
+            if (bits != 0 || !s->sparse_numbers) {
+                o->parameters[count++] = bits;
+            }
+        }
         }
     }
     o->tag |= bp__tag(s->op, flags << (s->passes ? BP__PASS_BITS : 0));

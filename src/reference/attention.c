@@ -22,6 +22,8 @@ struct reference_attention {
     wide_tensor tensor[TENSORS];  /* data NULL: absent */
     wholes seed, pages, lengths;  /* data NULL: absent */
     long double *weight;          /* of each key, for one row: before dropout */
+    long double *slope;           /* of each key, for one row: the derivative of the softcap */
+    long double *slope_error;     /* their relative errors */
     long double logsumexp, error; /* of the row; the relative error of a weight */
 };
 
@@ -68,7 +70,8 @@ static int64_t matrix_of(const reference_attention *a, const DLTensor *tensor, i
 
 /* Returns the number of keys of an item. */
 static int64_t keys_of(const reference_attention *a, int64_t item) {
-    return a->lengths.data ? a->lengths.data[item / a->like->shape[1]] : a->keys;
+    const int64_t items = a->lengths.data ? a->lengths.count : 1;
+    return a->lengths.data ? a->lengths.data[item / (a->items / items)] : a->keys;
 }
 
 /* Returns the offset of row `j` of an item's keys or values. */
@@ -100,9 +103,13 @@ static long double mask_at(const reference_attention *a, int64_t item, int64_t q
     return bp_dtype_from_dlpack(mask->dtype) != BP_BOOL ? (long double)x : x != 0 ? 0 : -(long double)HUGE_VAL;
 }
 
-/* With pages, the last query sees all keys. */
 static bool excludes(const reference_attention *a, int64_t item, int64_t query, int64_t key) {
-    return a->call->is_causal && key > (a->pages.data ? keys_of(a, item) - a->queries : 0) + query;
+    const bp_attention_call *call = a->call;
+    const long double left = (long double)call->window_left, right = (long double)call->window_right;
+    const bool lower_right = call->pages || call->lower_right;
+    const long double ahead = (long double)(key - query - (lower_right ? keys_of(a, item) - a->queries : 0));
+    return (call->is_causal && ahead > 0) || (call->has_window && left >= 0 && -ahead > left) ||
+           (call->has_window && right >= 0 && ahead > right);
 }
 
 /* What is multiplied with a weight: 0 if it is dropped. */
@@ -118,6 +125,23 @@ static long double dropout_factor(const reference_attention *a, int64_t row, int
 
 /* ---- One row ---- */
 
+/* Applies the softcap to a product with an error. Returns the score and its error. The derivative follows from the
+ * product, too, whose error it has, and from e^x of -2 |x|, which may become 0 instead of a denormal number. */
+static number cap(reference_attention *a, number product, int64_t j) {
+    const long double softcap = (long double)a->call->softcap;
+    if (softcap == 0) {
+        a->slope[j] = 1;
+        a->slope_error[j] = 0;
+        return product;
+    }
+    const long double x = product.value / softcap, score = softcap * tanhl(x), slope = 1 / (coshl(x) * coshl(x));
+    const long double nearest = fmaxl(0, fabsl(product.value) - product.error) / softcap,
+                      steepest = 1 / (coshl(nearest) * coshl(nearest));
+    a->slope[j] = slope;
+    a->slope_error[j] = isfinite(x) ? 2 * product.error / softcap + a->unit * (16 + 4 * fabsl(x)) : 0;
+    return (number){score, product.error * steepest + 8 * a->unit * fabsl(score)};
+}
+
 /* Computes the weights of a row. The error of a score changes its weight, and all others by the division. */
 static void weigh(reference_attention *a, int64_t row) {
     const int64_t item = row / a->queries, query = row % a->queries, keys = keys_of(a, item);
@@ -132,10 +156,12 @@ static void weigh(reference_attention *a, int64_t row) {
             score += product;
             terms += isfinite(product) ? fabsl(product) : 0;
         }
-        terms = terms * fabsl(a->scale) + (isfinite(mask) ? fabsl(mask) : 0);
-        a->weight[j] = excludes(a, item, query, j) ? -(long double)HUGE_VAL : score * a->scale + mask;
+        const long double rounding = a->unit * 2 * (long double)(a->size + 12);
+        const number capped = cap(a, (number){score * a->scale, rounding * terms * fabsl(a->scale)}, j);
+        const long double error = capped.error + (isfinite(mask) ? rounding * fabsl(mask) : 0);
+        a->weight[j] = excludes(a, item, query, j) ? -(long double)HUGE_VAL : capped.value + mask;
         top = a->weight[j] > top || isnan(a->weight[j]) ? a->weight[j] : top;
-        largest = terms > largest ? terms : largest;
+        largest = error > largest ? error : largest;
     }
     const bool none = isinf(top) && top < 0;
     for (int64_t j = 0; j < keys; j++) {
@@ -146,7 +172,7 @@ static void weigh(reference_attention *a, int64_t row) {
         a->weight[j] /= sum == 0 ? 1 : sum;
     }
     a->logsumexp = none ? top : top + logl(sum);
-    a->error = a->unit * (2 * (long double)(a->size + 12) * largest + (long double)(keys + 40));
+    a->error = largest + a->unit * (long double)(keys + 40);
 }
 
 void reference_attention_row(reference_attention *a, int64_t row, number *output, number *logsumexp) {
@@ -190,7 +216,7 @@ typedef struct share {
     long double value, size, error;
 } share;
 
-static share share_of(const reference_attention *a, int64_t row, const double *v, const double *g) {
+static share share_of(const reference_attention *a, int64_t row, int64_t keys, const double *v, const double *g) {
     const double *o = a->tensor[OUTPUT].data + row * a->value_size;
     const bool whole = weighs(a);
     share s = {0, 0, 0};
@@ -199,7 +225,7 @@ static share share_of(const reference_attention *a, int64_t row, const double *v
         const long double own = (long double)g[e] * (long double)o[e];
         s.value += own;
         s.size += whole ? 0 : fabsl(own);
-        for (int64_t j = 0; j < a->keys && (a->rounding.weights > 0 || whole); j++) {
+        for (int64_t j = 0; j < keys && (a->rounding.weights > 0 || whole); j++) {
             const long double product =
                 (long double)g[e] * (long double)v[j * a->value_size + e] * a->weight[j] * dropout_factor(a, row, j);
             weighed += product;
@@ -224,8 +250,9 @@ static void add_row(reference_attention *a, int64_t row, number *of[REFERENCE_AT
         of[REFERENCE_MASK] && a->tensor[MASK].count > 0 ? a->items * a->queries * a->keys / a->tensor[MASK].count : 0;
     const long double factors = 2 * (long double)a->rounding.factors;
     weigh(a, row);
-    const share shared = share_of(a, row, a->tensor[VALUE].data + at_v, g);
-    for (int64_t j = 0; j < a->keys; j++) {
+    const int64_t keys = keys_of(a, item);
+    const share shared = share_of(a, row, keys, a->tensor[VALUE].data + at_v, g);
+    for (int64_t j = 0; j < keys; j++) {
         const long double w = a->weight[j], keep = dropout_factor(a, row, j);
         const double *k = a->tensor[KEY].data + at_k + j * a->size,
                      *v = a->tensor[VALUE].data + at_v + j * a->value_size;
@@ -240,10 +267,12 @@ static void add_row(reference_attention *a, int64_t row, number *of[REFERENCE_AT
                     (a->error + a->unit * (long double)a->queries * 8 + factors) * fabsl(part));
             }
         }
-        const long double d = w * (slope - shared.value) * a->scale;
+        const long double d = w * (slope - shared.value) * a->scale * a->slope[j];
         const long double unscaled =
             fabsl(w) * (size * (a->error + (long double)(a->value_size + a->queries * 8 + 8) * a->unit) + shared.error);
-        const long double error = fabsl(a->scale) * unscaled + factors * fabsl(d);
+        const long double lost = a->call->softcap > 0 ? 0x1p-120L * fabsl(w * (slope - shared.value) * a->scale) : 0;
+        const long double error = fabsl(a->scale) * unscaled * a->slope[j] * (1 + a->slope_error[j]) +
+                                  (factors + a->slope_error[j]) * fabsl(d) + lost;
         if (of[REFERENCE_MASK]) {
             add(&of[REFERENCE_MASK][mask_index(a, item, query, j)], w * (slope - shared.value),
                 unscaled + a->unit * (long double)slopes * fabsl(w) * size);
@@ -302,13 +331,18 @@ bp_status reference_attention_open(reference_attention **made, const bp_attentio
     a->rounding = rounding ? *rounding : (reference_attention_rounding){0, false, 0};
     read_sizes(a);
     a->weight = malloc((size_t)(a->keys + 1) * sizeof *a->weight);
-    bp_status status = !a->weight ? BP_E_NO_MEMORY : call->seed ? wholes_make(&a->seed, call->seed) : BP_OK;
+    a->slope = malloc((size_t)(a->keys + 1) * sizeof *a->slope);
+    a->slope_error = malloc((size_t)(a->keys + 1) * sizeof *a->slope_error);
+    const bool allocated = a->weight && a->slope && a->slope_error;
+    bp_status status = !allocated ? BP_E_NO_MEMORY : call->seed ? wholes_make(&a->seed, call->seed) : BP_OK;
     for (int i = 0; i < TENSORS && status == BP_OK; i++) {
         status = tensors[i] ? wide_make(&a->tensor[i], tensors[i], false) : BP_OK;
     }
     if (status == BP_OK && call->pages) {
         status = wholes_make(&a->pages, call->pages);
-        status = status == BP_OK ? wholes_make(&a->lengths, call->lengths) : status;
+    }
+    if (status == BP_OK && call->lengths) {
+        status = wholes_make(&a->lengths, call->lengths);
     }
     if (status == BP_OK && a->rounding.operands) {
         round_operands(a);
@@ -321,6 +355,8 @@ void reference_attention_close(reference_attention *a) {
         return;
     }
     free(a->weight);
+    free(a->slope);
+    free(a->slope_error);
     wholes_free(&a->seed);
     wholes_free(&a->pages);
     wholes_free(&a->lengths);
@@ -358,15 +394,15 @@ static number logsumexp_element(void *user, int64_t index) {
     return r->logsumexp;
 }
 
-/* Whether all pages exist: the call fails otherwise. */
-static bool has_pages(const reference_attention *a) {
+/* Whether all lengths and pages exist: the call fails otherwise. */
+static bool has_all_keys(const reference_attention *a) {
     const DLTensor *pages = a->call->pages, *key = a->call->key;
-    for (int64_t item = 0; pages && item < pages->shape[0]; item++) {
+    for (int64_t item = 0; a->lengths.data && item < a->lengths.count; item++) {
         const int64_t keys = a->lengths.data[item];
         if (keys < 0 || keys > a->keys) {
             return false;
         }
-        for (int64_t j = 0; j < keys; j += key->shape[1]) {
+        for (int64_t j = 0; pages && j < keys; j += key->shape[1]) {
             const int64_t page = a->pages.data[item * pages->shape[1] + j / key->shape[1]];
             if (page < 0 || page >= key->shape[0]) {
                 return false;
@@ -415,8 +451,8 @@ bp_status reference_of_rounded_attention(reference_results *made, const bp_atten
     *made = (reference_results){.count = 0};
     bp_status status = reference_attention_open(&a, call, rounding);
     if (status == BP_OK && call->pass == BP_ATTENTION_FORWARD) {
-        status = has_pages(a) ? add_outputs(made, a) : BP_OK;
-    } else if (status == BP_OK) {
+        status = has_all_keys(a) ? add_outputs(made, a) : BP_OK;
+    } else if (status == BP_OK && has_all_keys(a)) {
         const double work = (double)a->items * (double)a->queries * (double)a->keys;
         const bool affordable = work * (double)(a->size + a->value_size + 16) <= (double)REFERENCE_MOST_WORK;
         status = affordable ? add_gradients(made, a) : BP_OK;

@@ -17,7 +17,10 @@ typedef struct attention_shape {
     attention_mask mask;
     bool causal, logsumexp;
     double dropout, scale; /* scale 0: the default */
-    bool compact;          /* compact layouts */
+    double softcap;
+    bool window, lower_right, lengths;
+    int64_t left, right; /* of the window */
+    bool compact;        /* compact layouts */
 } attention_shape;
 
 typedef struct attention_case {
@@ -27,11 +30,14 @@ typedef struct attention_case {
     int64_t seed[2];
     double weight_error; /* relative, of each weight that the kernel rounds before it is multiplied by values */
     bool rounds;         /* the kernel rounds query, key and value to bf16, from f32 */
-    char text[256];
+    char text[400];
 } attention_case;
 
 /* Makes a random shape. */
 attention_shape attention_any(bp_dtype dtype);
+
+/* Adds a random softcap, window, alignment and lengths to a shape, each often absent. */
+void attention_add_limits(attention_shape *shape);
 
 /* Makes the tensors of a forward call with random numbers. */
 void attention_begin(attention_case *c, const attention_shape *shape);

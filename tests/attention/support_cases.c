@@ -83,6 +83,30 @@ attention_shape attention_any(bp_dtype dtype) {
     return s;
 }
 
+/* Draws a limit of a window: none, few keys, any, or more than there are. */
+static int64_t window_side(int64_t keys) {
+    switch (test_array_between(0, 3)) {
+    case 0:
+        return -1;
+    case 1:
+        return test_array_between(0, 3);
+    case 2:
+        return test_array_between(0, keys);
+    default:
+        return test_array_between(0, 9) ? test_array_between(0, 2 * keys + 3) : INT64_MAX;
+    }
+}
+
+void attention_add_limits(attention_shape *s) {
+    static const double softcaps[] = {0, 0, 0.5, 3, 50};
+    s->softcap = softcaps[test_array_between(0, 4)];
+    s->window = test_array_between(0, 2) != 0;
+    s->left = s->window ? window_side(s->keys) : 0;
+    s->right = s->window ? window_side(s->keys) : 0;
+    s->lower_right = (s->causal || s->window) && test_array_between(0, 1);
+    s->lengths = s->batch_ndim > 0 && test_array_between(0, 2) == 0;
+}
+
 static test_layout layout_of(const attention_case *c) {
     return c->shape.compact ? TEST_COMPACT : TEST_SCATTERED;
 }
@@ -140,6 +164,7 @@ static void connect(attention_case *c) {
     call->value = tensor_of(c, BP_ATTENTION_VALUE);
     call->mask = tensor_of(c, BP_ATTENTION_MASK);
     call->seed = tensor_of(c, BP_ATTENTION_SEED);
+    call->lengths = tensor_of(c, BP_ATTENTION_LENGTHS);
     call->output = tensor_of(c, BP_ATTENTION_OUTPUT);
     call->logsumexp = tensor_of(c, BP_ATTENTION_LOGSUMEXP);
     call->output_gradient = tensor_of(c, BP_ATTENTION_OUTPUT_GRADIENT);
@@ -147,6 +172,17 @@ static void connect(attention_case *c) {
     call->key_gradient = tensor_of(c, BP_ATTENTION_KEY_GRADIENT);
     call->value_gradient = tensor_of(c, BP_ATTENTION_VALUE_GRADIENT);
     call->mask_gradient = tensor_of(c, BP_ATTENTION_MASK_GRADIENT);
+}
+
+/* Makes lengths of the items: none, all keys, or any number. */
+static void make_lengths(attention_case *c, int64_t items) {
+    test_array *lengths = &c->tensor[BP_ATTENTION_LENGTHS];
+    test_array_make(lengths, test_array_between(0, 1) ? BP_I32 : BP_I64, 1, &items, layout_of(c));
+    for (int64_t i = 0; i < items; i++) {
+        const int64_t kind = test_array_between(0, 4);
+        const int64_t length = kind == 0 ? 0 : kind == 1 ? c->shape.keys : test_array_between(0, c->shape.keys);
+        test_array_set_i64(lengths, i, length);
+    }
 }
 
 void attention_begin(attention_case *c, const attention_shape *shape) {
@@ -172,7 +208,12 @@ void attention_begin(attention_case *c, const attention_shape *shape) {
                                   .enable_gqa = s->key_heads > 0,
                                   .has_scale = s->scale != 0,
                                   .scale = s->scale,
-                                  .dropout = s->dropout};
+                                  .dropout = s->dropout,
+                                  .softcap = s->softcap,
+                                  .has_window = s->window,
+                                  .lower_right = s->lower_right,
+                                  .window_left = s->left,
+                                  .window_right = s->right};
     connect(c);
     bp_dtype dtype;
     int ndim;
@@ -180,6 +221,9 @@ void attention_begin(attention_case *c, const attention_shape *shape) {
     assert_int_equal(bp_attention_shape(&c->call, &dtype, &ndim, out), BP_OK);
     if (s->mask) {
         make_mask(c, ndim - 2, out);
+    }
+    if (s->lengths) {
+        make_lengths(c, out[0]);
     }
     test_array_make(&c->tensor[BP_ATTENTION_OUTPUT], dtype, ndim, out, layout_of(c));
     if (s->logsumexp) {
@@ -189,10 +233,12 @@ void attention_begin(attention_case *c, const attention_shape *shape) {
     connect(c);
     snprintf(c->text, sizeof c->text,
              "%s batch %d (%" PRId64 ",%" PRId64 ",%" PRId64 ") heads %" PRId64 "/%" PRId64 " L%" PRId64 " S%" PRId64
-             " E%" PRId64 " V%" PRId64 "%s%s mask %d dropout %g scale %g",
+             " E%" PRId64 " V%" PRId64 "%s%s mask %d dropout %g scale %g softcap %g window %d %" PRId64 ",%" PRId64
+             "%s%s",
              bp_dtype_name(s->dtype), s->batch_ndim, s->batch[0], s->batch[1], s->batch[2], s->key_heads,
              s->value_heads, s->queries, s->keys, s->size, s->value_size, s->causal ? " causal" : "",
-             s->broadcast ? " broadcast" : "", (int)s->mask, s->dropout, s->scale);
+             s->broadcast ? " broadcast" : "", (int)s->mask, s->dropout, s->scale, s->softcap, s->window, s->left,
+             s->right, s->lower_right ? " lower right" : "", s->lengths ? " lengths" : "");
 }
 
 void attention_turn(attention_case *c) {

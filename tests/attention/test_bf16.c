@@ -67,6 +67,49 @@ static void outputs_equal_the_reference(void **state) {
         const attention_shape shape = attention_any(dtypes[i % 2]);
         run_and_compare(&shape);
     }
+    for (int i = 0; i < cases; i++) {
+        attention_shape shape = attention_any(dtypes[i % 2]);
+        attention_add_limits(&shape);
+        run_and_compare(&shape);
+    }
+}
+
+/* Values that a window excludes for a row do not reach it: every fifth one is NaN. */
+static void windows_exclude_values_that_are_nan(void **state) {
+    enum { EACH = 5 };
+    (void)state;
+    test_array_random = 24;
+    for (int i = 0; i < 12; i++) {
+        attention_case c;
+        const attention_shape shape = {.dtype = dtypes[i % 2],
+                                       .batch_ndim = 1,
+                                       .batch = {2},
+                                       .queries = i / 2 % 2 ? 300 : 40,
+                                       .keys = 301,
+                                       .size = 9,
+                                       .value_size = 19,
+                                       .window = true,
+                                       .left = i % 3,
+                                       .right = i / 3 % 3,
+                                       .lower_right = i / 6};
+        attention_begin(&c, &shape);
+        for (int64_t key = 0; key < shape.keys; key += EACH) {
+            test_array_set(&c.tensor[BP_ATTENTION_VALUE], key * shape.value_size, NAN);
+        }
+        run(&c);
+        for (int64_t row = 0; row < shape.queries; row++) {
+            const int64_t position = row + (shape.lower_right ? shape.keys - shape.queries : 0);
+            bool sees = false;
+            for (int64_t key = 0; key < shape.keys; key += EACH) {
+                sees = sees || (key >= position - shape.left && key <= position + shape.right);
+            }
+            for (int64_t e = 0; e < shape.value_size; e++) {
+                const double value = test_array_get(&c.tensor[BP_ATTENTION_OUTPUT], row * shape.value_size + e);
+                assert_int_equal(isnan(value), sees && e == 0);
+            }
+        }
+        attention_end(&c);
+    }
 }
 
 /* Each size of a vector, a tile, a panel, a block of rows and a block of keys, one less and one more. */
@@ -494,6 +537,7 @@ static void needs_the_instruction(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outputs_equal_the_reference),
+        cmocka_unit_test(windows_exclude_values_that_are_nan),
         cmocka_unit_test(edges_of_blocks),
         cmocka_unit_test(each_mask),
         cmocka_unit_test(long_keys_are_merged),

@@ -74,6 +74,24 @@ static void parameters_are_checked(void **state) {
     begin(&w);
     w.call.seed = &w.seed.tensor;
     fails(&w, BP_E_ARGUMENT, "seed is for dropout");
+    static const double softcaps[] = {-1, NAN, INFINITY, 0x1p-101, 0x1p101, -0x1p-1074};
+    for (size_t i = 0; i < sizeof softcaps / sizeof softcaps[0]; i++) {
+        begin(&w);
+        w.call.softcap = softcaps[i];
+        fails(&w, BP_E_ARGUMENT, "softcap is");
+    }
+    begin(&w);
+    w.call.window_left = 3;
+    fails(&w, BP_E_ARGUMENT, "window_left is 3, and has_window is 0");
+    begin(&w);
+    w.call.has_window = 1;
+    w.call.window_right = -2;
+    fails(&w, BP_E_ARGUMENT, "window_right is -2; it must be 0 or more, or -1 for no limit");
+    w.call.window_right = INT64_MIN;
+    fails(&w, BP_E_ARGUMENT, "window_right is -9223372036854775808");
+    begin(&w);
+    w.call.lower_right = 1;
+    fails(&w, BP_E_ARGUMENT, "lower_right is for is_causal and has_window");
     begin(&w);
     w.call.query_gradient = &w.query.tensor;
     fails(&w, BP_E_ARGUMENT, "FORWARD has no query_gradient");
@@ -132,6 +150,42 @@ static void tensors_are_checked(void **state) {
     w.call.dropout = 0.5;
     view(&w.seed, w.words, BP_I64, 1, (const int64_t[]){3});
     fails(&w, BP_E_SHAPE, "seed has shape (3)");
+}
+
+/* The output of the case has the batch (4). */
+static void lengths_are_checked(void **state) {
+    (void)state;
+    wrong w;
+    begin(&w);
+    w.call.lengths = &w.other.tensor;
+    view(&w.other, w.words, BP_I64, 1, (const int64_t[]){3});
+    fails(&w, BP_E_SHAPE, "lengths has shape (3); it must have shape (4), the first dimension of the output");
+    view(&w.other, w.words, BP_I64, 2, (const int64_t[]){4, 1});
+    fails(&w, BP_E_SHAPE, "lengths has shape (4, 1); it must have shape (4)");
+    view(&w.other, w.words, BP_F64, 1, (const int64_t[]){4});
+    fails(&w, BP_E_DTYPE, "lengths is f64; it must be i32 or i64");
+    view(&w.other, w.words, BP_I64, 1, (const int64_t[]){4});
+    static const int64_t lengths[] = {-1, 7, INT64_MIN, INT64_MAX};
+    for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
+        w.words[2] = lengths[i];
+        fails(&w, BP_E_ARGUMENT, "it must be from 0 to 6, the number of keys");
+        assert_non_null(strstr(bp_last_error(), "lengths[2] is"));
+    }
+    w.words[2] = 6;
+    assert_int_equal(bp_attention_run(NULL, &w.call), BP_OK);
+    w.numbers[3][0] = 42;
+    view(&w.other, w.numbers[3], BP_I64, 1, (const int64_t[]){4});
+    fails(&w, BP_E_OVERLAP, "output, which is written, overlaps lengths");
+    w.call.pages = &w.other.tensor;
+    w.call.lengths = NULL;
+    fails(&w, BP_E_ARGUMENT, "lengths is NULL; with pages it must be given");
+    begin(&w);
+    w.call.lengths = &w.other.tensor;
+    view(&w.other, w.words, BP_I64, 1, (const int64_t[]){4});
+    w.query.tensor.ndim = w.key.tensor.ndim = w.value.tensor.ndim = w.output.tensor.ndim = 2;
+    w.query.tensor.shape++, w.key.tensor.shape++, w.value.tensor.shape++, w.output.tensor.shape++;
+    w.query.tensor.strides = w.key.tensor.strides = w.value.tensor.strides = w.output.tensor.strides = NULL;
+    fails(&w, BP_E_SHAPE, "with lengths one of them must have 3 or more");
 }
 
 static void types_are_checked(void **state) {
@@ -257,6 +311,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parameters_are_checked),
         cmocka_unit_test(tensors_are_checked),
+        cmocka_unit_test(lengths_are_checked),
         cmocka_unit_test(types_are_checked),
         cmocka_unit_test(memory_is_checked),
         cmocka_unit_test(gradients_need_their_tensors),

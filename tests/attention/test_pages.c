@@ -24,6 +24,8 @@ typedef struct shape {
     int64_t items, heads, key_heads, value_heads, queries, size, value_size;
     int64_t page_size, most; /* rows of a page; pages of an item */
     bool causal, mask, compact;
+    bool window; /* with a softcap, too */
+    int64_t left, right;
 } shape;
 
 typedef struct paged {
@@ -88,6 +90,10 @@ static void begin(paged *c, const shape *s) {
     c->call = (bp_attention_call){.struct_size = sizeof c->call,
                                   .is_causal = s->causal,
                                   .enable_gqa = 1,
+                                  .softcap = s->window ? 2.5 : 0,
+                                  .has_window = s->window,
+                                  .window_left = s->window ? s->left : 0,
+                                  .window_right = s->window ? s->right : 0,
                                   .query = &c->tensor[QUERY].view.tensor,
                                   .key = &c->tensor[KEY].view.tensor,
                                   .value = &c->tensor[VALUE].view.tensor,
@@ -182,6 +188,9 @@ static void results_equal_the_reference(void **state) {
                          .most = test_array_between(1, 1 + 300 / page_size),
                          .causal = i % 3 == 0,
                          .mask = i % 3 == 1,
+                         .window = i % 5 == 0,
+                         .left = test_array_between(-1, 150),
+                         .right = test_array_between(-1, 50),
                          .compact = i / 8 % 2};
         paged c;
         begin(&c, &s);
@@ -317,8 +326,8 @@ static void numbers_are_checked_before_anything_is_written(void **state) {
 
 static void tensors_are_checked(void **state) {
     (void)state;
-    REFUSED(BP_E_ARGUMENT, "lengths is NULL; pages and lengths must be given together", c.call.lengths = NULL);
-    REFUSED(BP_E_ARGUMENT, "pages is NULL", c.call.pages = NULL);
+    REFUSED(BP_E_ARGUMENT, "lengths is NULL; with pages it must be given", c.call.lengths = NULL);
+    REFUSED(BP_E_SHAPE, "leading dimensions do not broadcast", c.call.pages = NULL); /* lengths of key and value */
     REFUSED(BP_E_ARGUMENT, "BACKWARD has no pages", c.call.pass = BP_ATTENTION_BACKWARD);
     REFUSED(BP_E_DTYPE, "pages is f32; it must be i32 or i64", c.tensor[PAGES].view.tensor.dtype = c.call.query->dtype);
     REFUSED(BP_E_DTYPE, "lengths is f64; it must be i32 or i64",

@@ -100,7 +100,7 @@ static void weights_have_their_errors(void **state) {
         char *weights = malloc((size_t)(KEYS * tested->lanes) * 8);
         assert_non_null(weights);
         memcpy(weights, scores, (size_t)(KEYS * tested->lanes) * 8);
-        tested->weigh(KEYS, weights, NULL, NULL, zeros);
+        tested->weigh(KEYS, weights, NULL, (bp__attention_limits){NULL, NULL}, zeros);
         for (int64_t k = 0; k < KEYS * tested->lanes; k++) {
             check_weight(sets[i / 2].name, is_double, number_at(scores, k, is_double),
                          number_at(weights, k, is_double));

@@ -75,7 +75,7 @@ static bool is_measured_elsewhere(bp_op op) {
     const bp_problem problem = {.op = op};
     return bp__family_of(&problem) == &bp__family_linalg || op == BP_OP_EINSUM || op == BP_OP_GRAPH ||
            op == BP_OP_GATHER || op == BP_OP_WHERE || op == BP_OP_VARIANCE || op == BP_OP_FLIP || op == BP_OP_ROLL ||
-           op == BP_OP_ATTENTION_PAGED;
+           op == BP_OP_ATTENTION_PAGED || op == BP_OP_ATTENTION_LENGTHS || op == BP_OP_ATTENTION_LENGTHS_BACKWARD;
 }
 
 static void gradients_and_types_are_measured(void **state) {

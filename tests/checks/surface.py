@@ -40,6 +40,8 @@ NAMES = {
     "attention": ("nn.functional.scaled_dot_product_attention", "sdpa"),
     "attention_backward": ("nn.grad.scaled_dot_product_attention_gradients", "sdpa_gradients"),
     "attention_paged": ("nn.functional.scaled_dot_product_attention", None),
+    "attention_lengths": ("nn.functional.scaled_dot_product_attention", "sdpa"),
+    "attention_lengths_backward": ("nn.grad.scaled_dot_product_attention_gradients", "sdpa_gradients"),
     "rnn": ("nn.functional.lstm", "lstm"), "rnn_backward": ("nn.grad.lstm_gradients", "lstm_gradients"),
     "unary": ("elementwise.exp", "unary"), "binary": ("elementwise.add", "binary"), "take": ("elementwise.take", "take"),
     "gather": ("elementwise.take_along_axis", "gather"), "reduce": ("reduce.sum", "reduce"), "variance": ("reduce.var", "var"),

@@ -65,6 +65,22 @@ def test_options(attend):
     np.testing.assert_allclose(got, reference(*tensors, causal=True, scale=-0.75, gqa=True)[0], rtol=1e-5, atol=1e-6)
 
 
+def test_limits(attend):
+    q, k, v = arrays((2, 3, 6, 4), (2, 3, 9, 4), (2, 3, 9, 3))
+    (got,), done = attend((q, k, v), "--window-left", "2", "--window-right", "1", "--lower-right", "--lengths", "9,5")
+    assert done.code == 0, done
+    query, key = np.arange(6)[:, None], np.arange(9)
+    for item, own in enumerate((9, 5)):
+        ahead = key - (query + own - 6)
+        mask = (key < own) & (-2 <= ahead) & (ahead <= 1)
+        np.testing.assert_allclose(got[item], reference(q[item], k[item], v[item], mask)[0], rtol=1e-5, atol=1e-6)
+    (got,), done = attend((q, k, v), "--window-right", "0")
+    (causal,), _ = attend((q, k, v), "--causal")
+    assert done.code == 0 and np.array_equal(got, causal)
+    (got,), done = attend((q, k, v), "--softcap", "1e-6")
+    np.testing.assert_allclose(got, np.broadcast_to(v.mean(-2, keepdims=True), got.shape), rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("kind", ["bool", "f4"])
 def test_masks(attend, kind):
     q, k, v = arrays((2, 6, 4), (2, 5, 4), (2, 5, 3))
@@ -98,6 +114,12 @@ def test_dropout(attend):
         (["--scale", "inf"], "scale is inf"),
         (["--dropout", "2"], "dropout is 2"),
         (["--dropout", "0.5,1"], "dropout is nan"),
+        (["--softcap", "-1"], "softcap is -1"),
+        (["--window-left", "-2"], "window_left is -2"),
+        (["--window-right", "x"], "--window-right"),
+        (["--lower-right"], "lower_right is for is_causal and has_window"),
+        (["--lengths", "3"], "with lengths one of them must have 3 or more"),
+        (["--lengths", "3,x"], "--lengths is '3,x'"),
         (["--seed", "1"], "seed is for dropout"),
         (["--seed", "-1", "--dropout", "0.5"], "--seed"),
         (["--gqa"], "3 or more"),
@@ -127,6 +149,14 @@ def test_explain(backplane):
     assert done.code == 0, done
     assert "f32 8 x 512x64 queries, 512 keys, values of 32, causal" in done.out
     assert "flash" in done.out
+
+
+def test_explain_limits(backplane):
+    done = backplane("explain", "sdpa", "f16", "2x8x512x64", "2x8x512x64", "2x8x512x64", "--causal", "--window-left", "100", "--softcap", "50", "--lengths", "512,9", "--lower-right")
+    assert done.code == 0, done
+    assert "attention_lengths f16 16 x 512x64 queries, 512 keys at most, causal, window 100,-1, lower right, softcap 50" in done.out
+    done = backplane("explain", "sdpa_gradients", *["f32"], *["4x9x8"] * 5, "4x9", "--window-left", "3")
+    assert done.code == 0 and "window 3,-1" in done.out, done
 
 
 def switches(*settings):

@@ -33,6 +33,9 @@ typedef struct sdpa_case {
     bp_dtype dtype;
     int64_t batch, heads, key_heads, value_heads, queries, keys, size, value_size;
     bool causal, logsumexp, backward;
+    bool lower_right;
+    int64_t window; /* on both sides; 0: none */
+    double softcap;
     bp_dtype mask;                                      /* 0: none */
     bool mask_batch, mask_heads, mask_row, mask_column; /* these sizes of the mask are 1 */
     bool mask_turned;                                   /* its rows are 1 element apart */

@@ -124,8 +124,32 @@ static void refused_kinds(void **state) {
     c.mask = BP_BOOL;
     refuse_sdpa(&c, "num_threads=1", "it adds masks to scores, and has none of bool");
     c = small_case(BP_F16);
+    c.softcap = 5;
+    refuse_sdpa(&c, "num_threads=1", "its attention has no softcap");
+    c = small_case(BP_F16);
+    c.window = 3;
+    refuse_sdpa(&c, "num_threads=1", "its attention has no windows");
+    c = small_case(BP_F16);
+    c.causal = c.lower_right = true;
+    c.keys = c.queries + 16;
+    refuse_sdpa(&c, "num_threads=1", "it counts positions from the first key, not from the last one");
+    c = small_case(BP_F16);
     c.keys = 1;
     refuse_sdpa(&c, "num_threads=1", "its attention needs a query and two keys");
+}
+
+static void refused_lengths(void **state) {
+    (void)state;
+    const sdpa_case c = small_case(BP_F16);
+    bp_view lengths;
+    sdpa_trial t;
+    make_sdpa(&t, &c);
+    connect_sdpa(&t);
+    assert_ok(bp_view_init(&lengths, NULL, BP_I64, 1, t.call.output->shape, NULL));
+    lengths.tensor.device = t.call.query->device;
+    t.call.lengths = &lengths.tensor;
+    assert_non_null(strstr(explained_sdpa(&t, "num_threads=1"), "it offers no attention with lengths"));
+    free_sdpa(&t);
 }
 
 static void refused_columns(void **state) {
@@ -307,6 +331,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(masks, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(masked_rows, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(refused_kinds, begin_cudnn, end_cudnn),
+        cmocka_unit_test_setup_teardown(refused_lengths, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(refused_columns, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(refused_layouts, begin_cudnn, end_cudnn),
         cmocka_unit_test_setup_teardown(addresses, begin_cudnn, end_cudnn),

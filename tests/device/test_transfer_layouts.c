@@ -236,6 +236,28 @@ static bp_status run_attention_paged(void) {
     return bp_attention_run(transfers_options, &call);
 }
 
+static bp_status attention_lengths(bool back) {
+    const bp_attention_call call = {.struct_size = sizeof call,
+                                    .pass = back ? BP_ATTENTION_BACKWARD : BP_ATTENTION_FORWARD,
+                                    .is_causal = 1,
+                                    .enable_gqa = 1,
+                                    .lower_right = 1,
+                                    .softcap = 2,
+                                    .query = t(0),
+                                    .key = t(1),
+                                    .value = t(2),
+                                    .lengths = t(3),
+                                    .output = t(4),
+                                    .logsumexp = t(5),
+                                    .output_gradient = back ? t(6) : NULL,
+                                    .query_gradient = back ? t(7) : NULL,
+                                    .key_gradient = back ? t(8) : NULL,
+                                    .value_gradient = back ? t(9) : NULL};
+    return bp_attention_run(transfers_options, &call);
+}
+RUN(run_attention_lengths, attention_lengths(false))
+RUN(run_attention_lengths_backward, attention_lengths(true))
+
 static void attentions(void **state) {
     (void)state;
     for (int back = 0; back < 2; back++) {
@@ -259,6 +281,20 @@ static void attentions(void **state) {
     add(BP_I64, false, SHAPE(2, 3));
     add(BP_I64, true, SHAPE(2));
     compare("attention_paged", run_attention_paged);
+    for (int back = 0; back < 2; back++) {
+        add(BP_F32, true, SHAPE(2, 4, 5, 6));
+        add(BP_F32, true, SHAPE(2, 2, 7, 6));
+        add(BP_F32, false, SHAPE(2, 2, 7, 3));
+        add(BP_I64, true, SHAPE(2));
+        add(BP_F32, true, SHAPE(2, 4, 5, 3));
+        add(BP_F32, false, SHAPE(2, 4, 5));
+        add(BP_F32, true, SHAPE(2, 4, 5, 3));
+        add(BP_F32, false, SHAPE(2, 4, 5, 6));
+        add(BP_F32, true, SHAPE(2, 2, 7, 6));
+        add(BP_F32, false, SHAPE(2, 2, 7, 3));
+        compare(back ? "attention_lengths_backward" : "attention_lengths",
+                back ? run_attention_lengths_backward : run_attention_lengths);
+    }
 }
 
 /* The tensors of an LSTM of both directions, in the order of bp_rnn_call. */

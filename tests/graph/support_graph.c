@@ -296,7 +296,7 @@ templates[] = {
     {"batch_norm", {"", "relu=true", "eps=0.5"}, 5, {{3, {2, 3, 4}}, {1, {3}}, {1, {3}}, {1, {3}}, {1, {3}}}},
     {"layer_norm", {"row_ndim=1", "row_ndim=1, eps=0.5", "row_ndim=1"}, 3, {{3, {2, 3, 4}}, {1, {4}}, {1, {4}}}},
     {"attention",
-     {"", "is_causal=true", "has_scale=true, scale=0.5"},
+     {"", "is_causal=true, softcap=2, has_window=true, window_left=2, window_right=-1", "has_scale=true, scale=0.5"},
      3,
      {{4, {1, 2, 5, 4}}, {4, {1, 2, 5, 4}}, {4, {1, 2, 5, 3}}}},
     {"rnn",

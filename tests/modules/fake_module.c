@@ -5,7 +5,8 @@
  *   FAKE_GARBAGE  every field but the number is an invalid address
  *   FAKE_NO_ENTRY exports nothing
  *   FAKE_SEVERAL  exports a list: a good one, one of another interface, a good one, and the name of the first again
- *   FAKE_EMPTY    exports an empty list */
+ *   FAKE_EMPTY    exports an empty list
+ *   FAKE_ACCEPTS  accepts attention and recurrent layers, whatever is asked */
 #ifndef FAKE_NAME
 #define FAKE_NAME "fake"
 #endif
@@ -46,6 +47,14 @@ static void fake_close(void *instance) {
 
 static void fake_accept(void *instance, const bp_problem *problem, bp_offers *offers) {
     (void)instance, (void)problem, (void)offers;
+#ifdef FAKE_ACCEPTS
+    bp_verdict verdict = BP_VERDICT_INIT;
+    verdict.reason = BP_REASON_ACCEPTED;
+    verdict.algorithm = "overrideable";
+    if (problem->op == BP_OP_ATTENTION || problem->op == BP_OP_RNN) {
+        offers->add(offers, &verdict, NULL, 0);
+    }
+#endif
 }
 
 #ifndef FAKE_NO_PLAN

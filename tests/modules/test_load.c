@@ -1,4 +1,6 @@
 /* test_load.c - tests which provider modules are loaded, which are refused, and for which reasons. */
+#include "backplane/attention.h"
+#include "backplane/rnn.h"
 #include "dispatch/internal.h"
 #include "registry/modules.h"
 #include "settings/internal.h"
@@ -100,6 +102,79 @@ static void test_a_good_module(void **state) {
     assert_null(find("readme.txt"));
     bp_reset(); /* and again, from the file that is already loaded */
     assert_non_null(find("/a/any-file-name.so")->provider);
+}
+
+/* Returns what an explanation says of the module "older", and releases it. */
+static void find_older(bp_explanation *e, bp_candidate_info *found, char *text, size_t size) {
+    *found = (bp_candidate_info){.struct_size = sizeof *found};
+    for (int i = 0; bp_explanation_at(e, i, found) && strcmp(found->provider, "older") != 0; i++) {
+    }
+    assert_string_equal(found->provider, "older");
+    snprintf(text, size, "%s", found->text);
+    bp_explanation_release(e);
+}
+
+/* Explains attention with these limits. */
+static void explain_older(const bp_attention_call *limits, bp_candidate_info *found, char *text, size_t size) {
+    static const int64_t shape[] = {4, 8}, more[] = {6, 8};
+    bp_view query, key, output;
+    bp_explanation *e = NULL;
+    bp_attention_call call = *limits;
+    assert_int_equal(bp_view_init(&query, NULL, BP_F32, 2, shape, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&key, NULL, BP_F32, 2, more, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&output, NULL, BP_F32, 2, shape, NULL), BP_OK);
+    call.struct_size = sizeof call;
+    call.query = &query.tensor;
+    call.key = call.value = &key.tensor;
+    call.output = &output.tensor;
+    assert_int_equal(bp_attention_explain(&e, NULL, &call), BP_OK);
+    find_older(e, found, text, size);
+}
+
+/* Explains a GRU. */
+static void explain_older_gru(int reset_before, bp_candidate_info *found, char *text, size_t size) {
+    enum { UNITS = 4 };
+    static const int64_t rows[] = {2, 1, UNITS}, weights[] = {3 * UNITS, UNITS};
+    bp_view input, weight, output;
+    bp_explanation *e = NULL;
+    bp_rnn_call call = {.struct_size = sizeof call, .mode = BP_RNN_GRU, .reset_before = reset_before};
+    assert_int_equal(bp_view_init(&input, NULL, BP_F32, 3, rows, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&weight, NULL, BP_F32, 2, weights, NULL), BP_OK);
+    assert_int_equal(bp_view_init(&output, NULL, BP_F32, 3, rows, NULL), BP_OK);
+    call.input = &input.tensor;
+    call.weight_ih = call.weight_hh = &weight.tensor;
+    call.output = &output.tensor;
+    assert_int_equal(bp_rnn_explain(&e, NULL, &call), BP_OK);
+    find_older(e, found, text, size);
+}
+
+/* A module that was built before attention had a softcap, and GRUs another formula, would compute something else. */
+static void test_an_older_module_gets_no_newer_fields(void **state) {
+    static const bp_attention_call known[] = {{.is_causal = 1}, {.is_causal = 0}},
+                                   newer[] = {{.softcap = 2},
+                                              {.has_window = 1, .window_left = 1, .window_right = 1},
+                                              {.has_window = 1, .window_left = -1, .window_right = 1},
+                                              {.is_causal = 1, .lower_right = 1}};
+    bp_candidate_info found;
+    char text[256];
+    (void)state;
+    make_folder("older");
+    copy_fake("older-minor", "older/old.so");
+    search(place("older"));
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        explain_older(&known[i], &found, text, sizeof text);
+        assert_true(found.accepted);
+    }
+    for (size_t i = 0; i < sizeof newer / sizeof newer[0]; i++) {
+        explain_older(&newer[i], &found, text, sizeof text);
+        assert_false(found.accepted);
+        assert_non_null(strstr(text, "was built for an older interface"));
+    }
+    explain_older_gru(0, &found, text, sizeof text);
+    assert_true(found.accepted);
+    explain_older_gru(1, &found, text, sizeof text);
+    assert_false(found.accepted);
+    assert_non_null(strstr(text, "was built for an older interface"));
 }
 
 static void test_success_keeps_the_last_error(void **state) {
@@ -397,6 +472,7 @@ static void test_installed_folder(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         ON_FILES(test_a_good_module),
+        ON_FILES(test_an_older_module_gets_no_newer_fields),
         ON_FILES(test_success_keeps_the_last_error),
         ON_FILES(test_interface_numbers),
         cmocka_unit_test(test_interface_rules),

@@ -363,6 +363,33 @@ static void switches_of_attention_disable_the_kernel(void **state) {
     free_pair(&p);
 }
 
+/* Its programs with a softcap and limits are others. A query sees the key of its position alone, whose value is the
+ * output. */
+static void attention_with_limits_is_compiled(void **state) {
+    (void)state;
+    pair p;
+    make_pair(&p, BP_F32, 64, 0);
+    int64_t shape[] = {8, 8}, strides[] = {8, 1};
+    DLTensor in = p.device_in.tensor, out = p.device_out.tensor;
+    in.ndim = out.ndim = 2;
+    in.shape = out.shape = shape;
+    in.strides = out.strides = strides;
+    const bp_attention_call call = {.struct_size = sizeof call,
+                                    .query = &in,
+                                    .key = &in,
+                                    .value = &in,
+                                    .output = &out,
+                                    .softcap = 2,
+                                    .has_window = 1};
+    assert_ok(bp_attention_run(NULL, &call));
+    assert_ok(bp_device_wait(cuda_place(0)));
+    get(&p.device_out);
+    for (int64_t i = 0; i < p.out.view.tensor.shape[0]; i++) {
+        assert_true(test_array_get(&p.out, i) == test_array_get(&p.in, i));
+    }
+    free_pair(&p);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, begin, end)
 
 int main(void) {
@@ -377,6 +404,7 @@ int main(void) {
                                        TEST(many_runs_have_flags_of_their_own),
                                        TEST(takes_are_not_captured),
                                        TEST(reset_waits_for_queued_takes),
+                                       TEST(attention_with_limits_is_compiled),
                                        TEST(switches_of_attention_disable_the_kernel)};
     return cmocka_run_group_tests_name("programs", tests, start, stop_cuda);
 }

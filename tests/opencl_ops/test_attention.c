@@ -94,6 +94,52 @@ static void test_cases(void **state) {
     }
 }
 
+/* Softcaps, windows and positions from the last key on. */
+static void test_limits(void **state) {
+    (void)state;
+    test_device_need();
+    test_array_random = 17;
+    for (int i = 0; i < 96; i++) {
+        attention_case c;
+        attention_shape shape = attention_any(types[i % 4]);
+        if (shape.queries * shape.keys > 20000) {
+            shape.queries = shape.queries % 70 + 1;
+            shape.keys = shape.keys % 200 + 1;
+        }
+        attention_add_limits(&shape);
+        shape.lengths = false;
+        attention_begin(&c, &shape);
+        run(&c, i / 4 % KERNELS);
+        attention_end(&c);
+    }
+}
+
+/* The device's kernels say that they have no lengths. */
+static void test_lengths_are_refused(void **state) {
+    (void)state;
+    test_device_need();
+    attention_case c;
+    const attention_shape shape = {.dtype = BP_F32,
+                                   .batch_ndim = 1,
+                                   .batch = {2},
+                                   .queries = 3,
+                                   .keys = 5,
+                                   .size = 4,
+                                   .value_size = 4,
+                                   .lengths = true};
+    mirror m;
+    bp_options *options;
+    attention_begin(&c, &shape);
+    send_all(&m, &c);
+    m.call.lengths = send(&m, &c, BP_ATTENTION_LENGTHS);
+    assert_ok(bp_options_new(&options, "dispatch.fallback=strict"));
+    assert_int_equal(bp_attention_run(options, &m.call), BP_E_NO_CANDIDATE);
+    assert_non_null(strstr(bp_last_error(), "its kernels take no lengths of items"));
+    bp_options_release(options);
+    fetch_all(&m, &c);
+    attention_end(&c);
+}
+
 /* Every mask with every type; rows without keys are among them. */
 static void test_masks(void **state) {
     (void)state;
@@ -329,7 +375,8 @@ static void test_gradients(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_cases),       cmocka_unit_test(test_masks),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_limits),      cmocka_unit_test(test_lengths_are_refused),
+                                       cmocka_unit_test(test_cases),       cmocka_unit_test(test_masks),
                                        cmocka_unit_test(test_dropout),     cmocka_unit_test(test_special_values),
                                        cmocka_unit_test(test_huge_scores), cmocka_unit_test(test_large_scores),
                                        cmocka_unit_test(test_tilings),     cmocka_unit_test(test_empty),

@@ -128,10 +128,11 @@ static void keys_have_enough_bits(void **state) {
             const bool counts = call->ndim_offset >= 0 && field->offset == (size_t)call->ndim_offset;
             const bool array = field->kind == BP_FIELD_SIZES || field->kind == BP_FIELD_AXES;
             const int most = counts ? call->ndim_most - call->ndim_least : field->most;
-            bits += field->kind == BP_FIELD_INT || counts
-                        ? 32 - __builtin_clz((unsigned)most)
-                        : field->kind == BP_FIELD_FLAG || array || field->kind == BP_FIELD_TOLERANCE ||
-                              (field->kind == BP_FIELD_REAL && call->sparse_reals);
+            bits +=
+                field->kind == BP_FIELD_INT || counts
+                    ? 32 - __builtin_clz((unsigned)most)
+                    : field->kind == BP_FIELD_FLAG || array || field->kind == BP_FIELD_TOLERANCE ||
+                          ((field->kind == BP_FIELD_REAL || field->kind == BP_FIELD_NUMBER) && call->sparse_numbers);
             /* Axes, and sizes of any values, are counted in each call. */
             parameters += field->kind == BP_FIELD_NUMBER || field->kind == BP_FIELD_REAL ||
                           field->kind == BP_FIELD_TOLERANCE || (field->kind == BP_FIELD_SIZES && !call->whole_sizes) ||

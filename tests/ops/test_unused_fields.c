@@ -134,6 +134,7 @@ STATE(attention, attention, bp_attention_call, ATTENTION(.is_causal = 0))
 STATE(attention_back, attention, bp_attention_call,
       ATTENTION(.pass = BP_ATTENTION_BACKWARD, .logsumexp = &logarithms, .output_gradient = &by_attended,
                 .query_gradient = &by_query))
+STATE(attention_lengths, attention, bp_attention_call, ATTENTION(.lengths = &lengths))
 STATE(attention_paged, attention, bp_attention_call, .query = &queries, .key = &pool, .value = &values,
       .output = &answers, .pages = &pages, .lengths = &lengths)
 
@@ -258,20 +259,30 @@ typedef struct row {
     ROW(state, bp_linalg_call, rtol, const double *, &half), ROW(state, bp_linalg_call, atol, const double *, &half)
 
 static const row table[] = {
+#define NO_WINDOW(state)                                                                                               \
+    LONG(state, bp_attention_call, window_left), LONG(state, bp_attention_call, window_right),                         \
+        FLAG(state, bp_attention_call, lower_right)
     REAL(attention, bp_attention_call, scale),
+    NO_WINDOW(attention),
     ATTEND(attention, seed),
-    ATTEND(attention, lengths),
+    ATTEND(attention, pages),
     ATTEND(attention, output_gradient),
     ATTEND(attention, query_gradient),
     ATTEND(attention, key_gradient),
     ATTEND(attention, value_gradient),
     ATTEND(attention, mask_gradient),
     REAL(attention_back, bp_attention_call, scale),
+    NO_WINDOW(attention_back),
     ATTEND(attention_back, seed),
     ATTEND(attention_back, pages),
-    ATTEND(attention_back, lengths),
     ATTEND(attention_back, mask_gradient),
+    NO_WINDOW(attention_lengths),
+    ATTEND(attention_lengths, seed),
+    ATTEND(attention_lengths, output_gradient),
+    ATTEND(attention_lengths, query_gradient),
+    ATTEND(attention_lengths, mask_gradient),
     REAL(attention_paged, bp_attention_call, scale),
+    NO_WINDOW(attention_paged),
     ATTEND(attention_paged, seed),
     ATTEND(attention_paged, output_gradient),
     ATTEND(attention_paged, query_gradient),

@@ -1,12 +1,13 @@
 """Attention against NumPy in f64, its gradients against differences, its switches, and what is refused."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
 
 import backplane as bp
-from backplane.nn.attention import SDPBackend, sdpa_kernel
+from backplane.nn.attention import SDPBackend, bias, sdpa_kernel
 from backplane.nn.functional import scaled_dot_product_attention as attend
 from backplane.nn.grad import scaled_dot_product_attention_gradients as differentiate
 
@@ -143,6 +144,152 @@ def test_gradients_by_masks(shape, kernel):
                 sums.append((attend(q, k, v, mask) * weights).sum())
             mask[index] = kept
             assert abs(found[3][index] - (sums[0] - sums[1]) / (2 * step)) < 1e-7
+
+
+def visible(queries, keys, causal, window, lower_right, lengths):
+    """Which keys each query of each item sees, one comparison at a time: items x queries x keys."""
+    items = [keys] if lengths is None else lengths
+    sees = np.zeros((len(items), queries, keys), bool)
+    left, right = (-1, -1) if window is None else window
+    for (item, own), query, key in itertools.product(enumerate(items), range(queries), range(keys)):
+        position = query + (own - queries if lower_right else 0)
+        sees[item, query, key] = (key < own and not (causal and key > position) and not (left >= 0 and key < position - left)
+                                  and not (right >= 0 and key > position + right))
+    return sees
+
+
+def limited(q, k, v, sees, softcap=0.0, mask=None, grad=None):
+    """The output, and with `grad` the gradients by query, key, value and mask, in f64."""
+    q, k, v = (np.asarray(one, np.float64) for one in (q, k, v))
+    scale = 1 / math.sqrt(q.shape[-1])
+    scores = q @ np.swapaxes(k, -1, -2) * scale
+    steep = 1.0
+    if softcap:
+        steep = 1 - np.tanh(scores / softcap) ** 2
+        scores = softcap * np.tanh(scores / softcap)
+    scores = np.where(sees, scores + (0 if mask is None else mask), -np.inf)
+    top = scores.max(-1, keepdims=True)
+    weights = np.exp(scores - np.where(np.isinf(top), 0, top))
+    total = weights.sum(-1, keepdims=True)
+    weights /= np.where(total == 0, 1, total)
+    if grad is None:
+        return weights @ v
+    by_weight = grad @ np.swapaxes(v, -1, -2)
+    by_mask = weights * (by_weight - (by_weight * weights).sum(-1, keepdims=True))
+    slopes = by_mask * steep * scale
+    return slopes @ k, np.swapaxes(slopes, -1, -2) @ q, np.swapaxes(weights, -1, -2) @ grad, by_mask
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kind, tolerance", [(np.float64, 1e-11), (np.float32, 3e-5)])
+def test_limits(kind, tolerance, kernel):
+    choose = np.random.default_rng(8)
+    sides = (-1, 0, 1, 3, 40, 2**40)
+    for trial in range(60):
+        queries, keys = (int(choose.choice((1, 2, 5, 17, 40, 150))) for _ in range(2))
+        names = dict(
+            is_causal=bool(choose.integers(2)),
+            window=None if choose.integers(3) == 0 else tuple(int(choose.choice(sides)) for _ in range(2)),
+            softcap=float(choose.choice((0, 0.7, 5, 50))),
+            lengths=None if choose.integers(2) else [int(choose.integers(keys + 1)), 0, keys],
+        )
+        names["lower_right"] = bool(choose.integers(2)) and (names["is_causal"] or names["window"] not in (None, (-1, -1)))
+        q, k, v = (random(3, 2, rows, size, kind=kind) for rows, size in ((queries, 6), (keys, 6), (keys, 3)))
+        mask = None if names["is_causal"] or choose.integers(2) else random(2, queries, keys, kind=kind)
+        sees = visible(queries, keys, names["is_causal"], names["window"], names["lower_right"], names["lengths"])[:, None]
+        with sdpa_kernel(KERNELS[kernel]):
+            output, logsumexp = attend(q, k, v, mask, return_logsumexp=True, **names)
+            near(output, limited(q, k, v, sees, names["softcap"], mask), tolerance)
+            none = np.broadcast_to(~sees.any(-1), logsumexp.shape)
+            assert np.array_equal(np.isinf(logsumexp), none) and not output[none].any()
+            grad = random(*output.shape, kind=kind)
+            found = differentiate(grad, q, k, v, output, logsumexp, mask, mask_gradient=mask is not None, **names)
+        wanted = limited(q, k, v, sees, names["softcap"], mask, grad)
+        for own, other in zip(found[:3], wanted):
+            near(own, other, tolerance)
+        if mask is not None:
+            near(found[3], wanted[3].sum(0), tolerance)
+
+
+def test_what_lengths_exclude_is_not_read():
+    q, k, v = random(2, 5, 4), random(2, 9, 4), random(2, 9, 3)
+    wanted = [reference(q[item], k[item, :own], v[item, :own]) for item, own in enumerate((4, 7))]
+    for item, own in enumerate((4, 7)):
+        k[item, own:], v[item, own:] = np.nan, np.inf
+    for backend in KERNELS.values():
+        with sdpa_kernel(backend):
+            near(attend(q, k, v, lengths=np.array([4, 7], "i4")), np.stack(wanted))
+
+
+def test_graphs_have_the_limits():
+    """The text of a graph, from which its plans are kept, has each field; operands follow in the order of their pass."""
+    q, k, v = random(2, 3, 4, 6), random(2, 3, 9, 6), random(2, 3, 9, 5)
+    names = dict(softcap=2.0, has_window=True, window_left=3, window_right=1, lower_right=True)
+    texts = set()
+    for left, lengths in itertools.product((3, 4), (None, [9, 5])):
+        names["window_left"] = left
+        graph = bp.Graph()
+        values = [graph.input(name, "f64", array.shape) for name, array in (("q", q), ("k", k), ("v", v))]
+        if lengths is not None:
+            values += [None, None, graph.constant("lengths", np.array(lengths))]
+        graph.output("y", graph.call("attention", *values, **names))
+        graph.finish()
+        again = bp.Graph.parse(graph.text())
+        assert again.text() == graph.text() and f"softcap=0x1p+1, has_window=true, lower_right=true, window_left={left}, window_right=1" in graph.text()
+        texts.add(graph.text())
+        wanted = limited(q, k, v, visible(4, 9, False, (left, 1), True, lengths)[:, None], 2.0)
+        near(np.asarray(graph(q, k, v)), wanted)
+        near(np.asarray(again(q, k, v)), wanted)
+    assert len(texts) == 4
+
+
+def test_causal_biases():
+    q, k, v = random(2, 3, 5, 4), random(2, 3, 8, 4), random(2, 3, 8, 2)
+    assert repr(bias.causal_lower_right(5, 8)) == "CausalBias(LOWER_RIGHT, 5, 8)"
+    near(attend(q, k, v, bias.causal_upper_left(5, 8)), reference(q, k, v, np.tri(5, 8, dtype=bool)))
+    output, logsumexp = attend(q, k, v, bias.causal_lower_right(5, 8), return_logsumexp=True)
+    near(output, reference(q, k, v, np.tri(5, 8, 3, dtype=bool)))
+    found = differentiate(output, q, k, v, output, logsumexp, bias.causal_lower_right(5, 8))
+    for own, other in zip(found, limited(q, k, v, np.tri(5, 8, 3, dtype=bool), grad=output)):
+        near(own, other)
+    assert bp.explain(attend, q, k, v, bias.causal_lower_right(5, 8)).problem.endswith("causal, lower right")
+    with pytest.raises(ValueError, match="for 5 queries and 9 keys, but there are 5 and 8"):
+        attend(q, k, v, bias.causal_lower_right(5, 9))
+    with pytest.raises(ValueError, match="is_causal and lower_right must be False"):
+        attend(q, k, v, bias.causal_lower_right(5, 8), is_causal=True)
+    with pytest.raises(ValueError, match="has 1 numbers"):
+        bias.causal_lower_right(5)
+    with pytest.raises(TypeError, match="two whole numbers"):
+        bias.causal_upper_left(5, 2.5)
+    with pytest.raises(TypeError, match="expects CausalVariant"):
+        bias.CausalBias(1, 5, 8)
+
+
+def test_causal_biases_of_torch():
+    torch = pytest.importorskip("torch")
+    from torch.nn.attention.bias import causal_lower_right
+
+    q, k = torch.rand(2, 5, 4), torch.rand(2, 8, 4)
+    near(attend(q, k, k, causal_lower_right(5, 8)).numpy(), reference(q, k, k, np.tri(5, 8, 3, dtype=bool)), 1e-5)
+
+
+def test_wrong_limits_are_refused():
+    q, k = random(2, 5, 4), random(2, 8, 4)
+    for names, text in (
+        (dict(softcap=-1.0), "softcap is -1"),
+        (dict(softcap=math.nan), "softcap is"),
+        (dict(window=(-2, 0)), "window_left is -2"),
+        (dict(lower_right=True), "lower_right is for is_causal and has_window"),
+        (dict(lengths=[3]), r"lengths has shape \(1\); it must have shape \(2\)"),
+        (dict(lengths=[3, 9]), r"lengths\[1\] is 9; it must be from 0 to 8"),
+        (dict(lengths=[-1, 3]), r"lengths\[0\] is -1"),
+        (dict(lengths=[3, 3], attn_mask=np.ones((5, 8), bool), is_causal=True), "there is a mask, and is_causal"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            attend(q, k, k, **names)
+    for window in (3, (1,), (1.5, 2), "ab"):
+        with pytest.raises(TypeError, match="window: is .*; it must be two integers"):
+            attend(q, k, k, window=window)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

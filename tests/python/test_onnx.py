@@ -187,6 +187,46 @@ def test_node_cases(tmp_path):
     assert all(re.match(r"(\w+|'.*') ?|\(", reason) and len(reason) > 20 for reason in refused)
 
 
+@pytest.mark.filterwarnings("ignore")
+def test_cases_of_attention(tmp_path):
+    """Softcaps, windows, pasts and lengths: the only refusals are of the output that is not supported."""
+    node = pytest.importorskip("onnx.backend.test.case.node", reason="the package onnx is not installed")
+    cases = [case for case in node.collect_testcases(None) if case.model is not None and {one.op_type for one in case.model.graph.node} == {"Attention"}]
+    counts, _, refused = _run(cases, tmp_path / "case.onnx")
+    assert counts["right"] > 50 and not counts["other"]
+    assert all("'qk_matmul_output', is not supported" in reason for reason in refused)
+
+
+@pytest.mark.parametrize("masked", (None, bool, "f4"))
+@pytest.mark.parametrize("causal", (0, 1))
+@pytest.mark.parametrize("left, right", [(-1, -1), (2, -1), (2, 1), (0, 0), (9, 0), (-1, 3), (40, 2**62), (2**63 - 1, 2**63 - 1)])
+@pytest.mark.parametrize("past, queries, fresh", [(0, 4, 4), (0, 3, 5), (4, 3, 3), (4, 2, 3), (5, 3, 1), (6, 4, 0)])
+def test_attention_sees_its_keys(past, queries, fresh, left, right, causal, masked, tmp_path, onnx):
+    """Each alignment of queries and keys, by the rule of the standard; as a mask, which onnx itself has no case of."""
+    helper, random = onnx.helper, np.random.default_rng(9)
+    given = {name: random.standard_normal((1, 2, rows, 4)).astype("f4") for name, rows in (("q", queries), ("k", fresh), ("v", fresh), ("pk", past), ("pv", past))}
+    mask = None if masked is None else random.random((queries, past + fresh)) < 0.7 if masked is bool else random.standard_normal((queries, past + fresh)).astype("f4")
+    names = ["q", "k", "v", "m" if masked else "", "pk", "pv"] if past else ["q", "k", "v", "m" if masked else ""]
+    given.update({} if mask is None else {"m": mask})
+    types = {"f": onnx.TensorProto.FLOAT, "b": onnx.TensorProto.BOOL}
+    node = helper.make_node("Attention", names, ["y", "nk", "nv"] if past else ["y"], is_causal=causal, left_window_size=left, right_window_size=right, softcap=2.0)
+    inputs = [helper.make_tensor_value_info(name, types[given[name].dtype.kind], given[name].shape) for name in names if name]
+    outputs = [helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, None) for name in node.output]
+    model = helper.make_model(helper.make_graph([node], "g", inputs, outputs), opset_imports=[helper.make_opsetid("", 25)], ir_version=11)
+    (tmp_path / "m.onnx").write_bytes(model.SerializeToString())
+    results = bp.Graph.from_onnx(tmp_path / "m.onnx")(*[given[name] for name in names if name])
+    got = np.asarray(results[0] if past else results)
+    k, v = (np.concatenate((given[old], given[new]), 2).astype("f8") for old, new in (("pk", "k"), ("pv", "v")))
+    position, key = np.arange(queries)[:, None] + past, np.arange(past + fresh)
+    sees = ((key <= position) | (not causal)) & ((left < 0) | (key >= position - left)) & ((right < 0) | (key <= position + min(right, 1000)))
+    scores = 2 * np.tanh(given["q"].astype("f8") @ np.swapaxes(k, 2, 3) / 2 / 2)
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf) if masked is bool else scores + mask
+    weights = np.exp(np.where(sees, scores, -np.inf))
+    total = weights.sum(-1, keepdims=True)
+    np.testing.assert_allclose(got, weights / np.where(total == 0, 1, total) @ v, rtol=1e-5, atol=1e-6)
+
+
 # ---- Recurrent layers, against the formulas of the standard ----
 
 

@@ -79,7 +79,7 @@ def test_types_are_strict():
         assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("name", ["", ".nn", ".nn.attention", ".utils", ".utils.deterministic", ".backends.xeon", ".backends"])
+@pytest.mark.parametrize("name", ["", ".nn", ".nn.attention", ".nn.attention.bias", ".utils", ".utils.deterministic", ".backends.xeon", ".backends"])
 def test_modules_take_no_new_names(name):
     place = importlib.import_module(f"backplane{name}")
     for value in (True, print):

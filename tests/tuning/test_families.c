@@ -129,7 +129,9 @@ static bp_status layer_norm(bp_explanation **e, const bp_options *options, const
 }
 
 static bp_status attention(bp_explanation **e, const bp_options *options, const problem *p) {
-    const bool backward = p->op == BP_OP_ATTENTION_BACKWARD, paged = p->op == BP_OP_ATTENTION_PAGED;
+    const bool counted = p->op == BP_OP_ATTENTION_LENGTHS || p->op == BP_OP_ATTENTION_LENGTHS_BACKWARD;
+    const bool backward = p->op == BP_OP_ATTENTION_BACKWARD || p->op == BP_OP_ATTENTION_LENGTHS_BACKWARD,
+               paged = p->op == BP_OP_ATTENTION_PAGED;
     bp_attention_call call = {.struct_size = sizeof call,
                               .pass = backward ? BP_ATTENTION_BACKWARD : BP_ATTENTION_FORWARD,
                               .query = f32("2x3x5x8"),
@@ -137,6 +139,13 @@ static bp_status attention(bp_explanation **e, const bp_options *options, const 
                               .value = paged ? f32("6x4x3x8") : f32("2x3x12x8"),
                               .output = f32("2x3x5x8"),
                               .logsumexp = f32("2x3x5")};
+    if (counted) {
+        call.lengths = tensor(BP_I64, "2");
+        call.softcap = 2;
+        call.has_window = call.lower_right = 1;
+        call.window_left = 7;
+        call.window_right = 3;
+    }
     if (paged) {
         call.pages = tensor(BP_I32, "2x3");
         call.lengths = tensor(BP_I64, "2");
@@ -307,6 +316,9 @@ static const problem problems[] = {
     {BP_OP_ATTENTION_BACKWARD, attention, 0, "mask of numbers"},
     {BP_OP_ATTENTION_BACKWARD, attention, 1, "mask of bool"},
     {BP_OP_ATTENTION_PAGED, attention, 0, ""},
+    {BP_OP_ATTENTION_LENGTHS, attention, 0, "mask of numbers"},
+    {BP_OP_ATTENTION_LENGTHS, attention, 1, "mask of bool"},
+    {BP_OP_ATTENTION_LENGTHS_BACKWARD, attention, 0, "mask of numbers"},
     {BP_OP_RNN, recurrent, BP_RNN_LSTM, "lstm"},
     {BP_OP_RNN, recurrent, BP_RNN_GRU, "gru"},
     {BP_OP_RNN, recurrent, BP_RNN_GRU + 1, "gru, reset before the product"},

@@ -13,6 +13,7 @@ from .._products import _is_numpy, _is_torch, _like
 from .._quick import described
 from . import attention as switches
 from ._functions import function
+from .attention.bias import CausalBias
 
 if TYPE_CHECKING:
     from .._types import Flag, Kind, Next, Operand, Out, Seed, SettingsArgument
@@ -48,10 +49,34 @@ def _whole(numbers: Any) -> Any:
     return with_numpy("scaled_dot_product_attention", (numbers,))[0] if isinstance(numbers, (list, tuple)) else numbers
 
 
+def _window(window: Any) -> Tuple[int, int]:
+    """Returns the limits of a window on both sides; None is no limit."""
+    if window is None:
+        return -1, -1
+    if not isinstance(window, (tuple, list)) or len(window) != 2 or not all(hasattr(side, "__index__") for side in window):
+        raise bad_type(f"window: is {window!r}; it must be two integers, the keys behind and ahead of a query's position, or None")
+    return window[0], window[1]
+
+
+def _without_bias(of: Dict[str, Any]) -> Dict[str, Any]:
+    """Replaces a causal mask without an array, also of torch, by flags."""
+    bias = of["attn_mask"]
+    if not isinstance(bias, CausalBias) and type(bias).__module__ != "torch.nn.attention.bias":
+        return of
+    if of["is_causal"] or of["lower_right"]:
+        raise bad_value(f"attn_mask: is {bias!r}; is_causal and lower_right must be False then")
+    lengths = of["query"].shape[-2], of["key"].shape[-2]
+    if lengths != (bias.seq_len_q, bias.seq_len_kv):
+        raise bad_value(f"attn_mask: is for {bias.seq_len_q} queries and {bias.seq_len_kv} keys, but there are {lengths[0]} and {lengths[1]}")
+    return dict(of, attn_mask=None, is_causal=True, lower_right=int(bias.variant) == 2)
+
+
 def _run(name: str, pass_: str, wanted: Tuple[str, ...], of: Dict[str, Any], explains: bool) -> Any:
     """Runs or explains a call whose arguments are `of`. Returns query, key and value as arrays, and the wanted results."""
     inputs = exact(name, of["query"]), exact(name, of["key"]), exact(name, of["value"])
-    scale = of["scale"]
+    of = _without_bias(dict(of, query=inputs[0], key=inputs[1]))
+    scale, window = of["scale"], _window(of["window"])
+    has_window = window != (-1, -1)
     results = _core.call(
         "attention",
         wanted,
@@ -74,7 +99,12 @@ def _run(name: str, pass_: str, wanted: Tuple[str, ...], of: Dict[str, Any], exp
         logsumexp=of.get("logsumexp"),
         grad_output=of.get("grad_output"),
         pages=_whole(of.get("pages")),
-        lengths=_whole(of.get("lengths")),
+        lengths=_whole(of["lengths"]),
+        softcap=of["softcap"],
+        has_window=has_window,
+        lower_right=of["lower_right"],
+        window_left=window[0] if has_window else 0,
+        window_right=window[1] if has_window else 0,
     )
     return results if explains else (inputs, results)
 
@@ -129,12 +159,15 @@ def scaled_dot_product_attention(
     query: Kind,
     key: Next,
     value: Next,
-    attn_mask: Optional[Operand] = None,
+    attn_mask: Optional[Union[Operand, CausalBias]] = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: Optional[float] = None,
     enable_gqa: bool = False,
     *,
+    softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False,
     pages: Optional[Operand] = None,
     lengths: Optional[Operand] = None,
     seed: Seed = None,
@@ -149,9 +182,14 @@ def scaled_dot_product_attention(
     weights are always dropped. ``seed`` (or a tuple of seed and offset, see attention.h) repeats them; without it they are random.
     With ``return_logsumexp``, returns a tuple of output and logsumexp, for the gradients.
 
+    With ``softcap``, a score is ``softcap tanh(score / softcap)`` before the mask is added. ``window`` has two numbers: a query sees so
+    many keys behind and ahead of its position, -1 is no limit. The position of query i is i, and with ``lower_right`` it is counted from
+    the last key, which the last query then has. ``lengths`` has a number of keys for each index of the first dimension; the others are
+    not read. ``attn_mask`` may also be a mask of ``nn.attention.bias``.
+
     With ``pages`` and ``lengths``, key and value are pools of pages, ``(pages, rows, heads, columns)``, and query has the shape
     ``(items, heads, rows, columns)``. ``pages`` has the numbers of each item's pages in a row, ``lengths`` the number of its keys;
-    ``is_causal`` lets the last query see all of them.
+    positions are counted from the last one.
 
     Shapes: ``query`` ... x L x E, ``key`` ... x S x E, ``value`` ... x S x V; ``attn_mask`` broadcasts to ... x L x S; the result ... x L x V, the logsumexp ... x L.
     Types: f16, bf16, f32 and f64, one for query, key and value; the mask bool, f32 or as query.
@@ -172,12 +210,16 @@ def scaled_dot_product_attention_gradients(
     value: Next,
     output: Operand,
     logsumexp: Operand,
-    attn_mask: Optional[Operand] = None,
+    attn_mask: Optional[Union[Operand, CausalBias]] = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: Optional[float] = None,
     enable_gqa: bool = False,
     *,
+    softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False,
+    lengths: Optional[Operand] = None,
     seed: Seed = None,
     mask_gradient: Flag = False,
     settings: SettingsArgument = None,

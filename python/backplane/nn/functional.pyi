@@ -3,8 +3,8 @@
 from typing import Any, Literal, Optional, overload, Sequence, Tuple, Union
 from ._packed import PackedSequence
 from .._types import (
-    Activation, Array, Buffer, DType, NDArray, Nested, Numbers, Operand, Own, Packed, Padding, Parameters, Plain, Same, Seed,
-    SettingsArgument, Shape, Sizes, State, States, Tensor, Written
+    Activation, Array, Buffer, CausalBias, DType, NDArray, Nested, Numbers, Operand, Own, Packed, Padding, Parameters, Plain, Same,
+    Seed, SettingsArgument, Shape, Sizes, State, States, Tensor, Written
 )
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d", "adaptive_max_pool2d",
@@ -1372,129 +1372,155 @@ def rnn_tanh(input: Nested, hx: State, params: Parameters, has_biases: Union[boo
     settings: SettingsArgument = None) -> Union[Tuple[NDArray[Any], NDArray[Any]], Tuple[NDArray[Any], NDArray[Any], NDArray[Any]]]: ...
 
 @overload
-def scaled_dot_product_attention(query: NDArray[Any], key: Operand, value: Operand, attn_mask: Optional[Operand] = None,
-    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *,
-    pages: Optional[Operand] = None, lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False,
-    out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
+def scaled_dot_product_attention(query: NDArray[Any], key: Operand, value: Operand,
+    attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, pages: Optional[Operand] = None, lengths: Optional[Operand] = None, seed: Seed = None,
+    return_logsumexp: Literal[False] = False, out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
 @overload
-def scaled_dot_product_attention(query: Plain, key: NDArray[Any], value: Operand, attn_mask: Optional[Operand] = None,
-    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *,
-    pages: Optional[Operand] = None, lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False,
-    out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
-@overload
-def scaled_dot_product_attention(query: Plain, key: Plain, value: NDArray[Any], attn_mask: Optional[Operand] = None,
-    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *,
-    pages: Optional[Operand] = None, lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False,
-    out: None = None, settings: SettingsArgument = None) -> NDArray[Any]: ...
-@overload
-def scaled_dot_product_attention(query: Plain, key: Plain, value: Plain, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, pages: Optional[Operand] = None,
-    lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False, out: None = None,
-    settings: SettingsArgument = None) -> Tensor: ...
-@overload
-def scaled_dot_product_attention(query: Plain, key: Same, value: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, pages: Optional[Operand] = None,
-    lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False, out: None = None,
-    settings: SettingsArgument = None) -> Same: ...
-@overload
-def scaled_dot_product_attention(query: Plain, key: Plain, value: Same, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, pages: Optional[Operand] = None,
-    lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False, out: None = None,
-    settings: SettingsArgument = None) -> Same: ...
-@overload
-def scaled_dot_product_attention(query: Plain, key: Operand, value: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, pages: Optional[Operand] = None,
-    lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False, out: None = None,
-    settings: SettingsArgument = None) -> Array: ...
-@overload
-def scaled_dot_product_attention(query: Same, key: Operand, value: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, pages: Optional[Operand] = None,
-    lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False, out: None = None,
-    settings: SettingsArgument = None) -> Same: ...
-@overload
-def scaled_dot_product_attention(query: Nested, key: Operand, value: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, pages: Optional[Operand] = None,
+def scaled_dot_product_attention(query: Plain, key: NDArray[Any], value: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
     lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False, out: None = None,
     settings: SettingsArgument = None) -> NDArray[Any]: ...
 @overload
-def scaled_dot_product_attention(query: Operand, key: Operand, value: Operand, attn_mask: Optional[Operand] = None,
-    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *,
-    pages: Optional[Operand] = None, lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False,
-    out: Written, settings: SettingsArgument = None) -> Written: ...
+def scaled_dot_product_attention(query: Plain, key: Plain, value: NDArray[Any], attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False, out: None = None,
+    settings: SettingsArgument = None) -> NDArray[Any]: ...
 @overload
-def scaled_dot_product_attention(query: NDArray[Any], key: Operand, value: Operand, attn_mask: Optional[Operand] = None,
-    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *,
-    pages: Optional[Operand] = None, lengths: Optional[Operand] = None, seed: Seed = None, out: None = None,
+def scaled_dot_product_attention(query: Plain, key: Plain, value: Plain, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False, out: None = None,
+    settings: SettingsArgument = None) -> Tensor: ...
+@overload
+def scaled_dot_product_attention(query: Plain, key: Same, value: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False, out: None = None,
+    settings: SettingsArgument = None) -> Same: ...
+@overload
+def scaled_dot_product_attention(query: Plain, key: Plain, value: Same, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False, out: None = None,
+    settings: SettingsArgument = None) -> Same: ...
+@overload
+def scaled_dot_product_attention(query: Plain, key: Operand, value: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False, out: None = None,
+    settings: SettingsArgument = None) -> Array: ...
+@overload
+def scaled_dot_product_attention(query: Same, key: Operand, value: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False, out: None = None,
+    settings: SettingsArgument = None) -> Same: ...
+@overload
+def scaled_dot_product_attention(query: Nested, key: Operand, value: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False, out: None = None,
+    settings: SettingsArgument = None) -> NDArray[Any]: ...
+@overload
+def scaled_dot_product_attention(query: Operand, key: Operand, value: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: Literal[False] = False, out: Written,
+    settings: SettingsArgument = None) -> Written: ...
+@overload
+def scaled_dot_product_attention(query: NDArray[Any], key: Operand, value: Operand,
+    attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, pages: Optional[Operand] = None, lengths: Optional[Operand] = None, seed: Seed = None, out: None = None,
     settings: SettingsArgument = None, return_logsumexp: Literal[True]) -> Tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
-def scaled_dot_product_attention(query: Plain, key: NDArray[Any], value: Operand, attn_mask: Optional[Operand] = None,
-    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *,
-    pages: Optional[Operand] = None, lengths: Optional[Operand] = None, seed: Seed = None, out: None = None,
-    settings: SettingsArgument = None, return_logsumexp: Literal[True]) -> Tuple[NDArray[Any], NDArray[Any]]: ...
-@overload
-def scaled_dot_product_attention(query: Plain, key: Plain, value: NDArray[Any], attn_mask: Optional[Operand] = None,
-    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *,
-    pages: Optional[Operand] = None, lengths: Optional[Operand] = None, seed: Seed = None, out: None = None,
-    settings: SettingsArgument = None, return_logsumexp: Literal[True]) -> Tuple[NDArray[Any], NDArray[Any]]: ...
-@overload
-def scaled_dot_product_attention(query: Plain, key: Plain, value: Plain, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, pages: Optional[Operand] = None,
-    lengths: Optional[Operand] = None, seed: Seed = None, out: None = None, settings: SettingsArgument = None,
-    return_logsumexp: Literal[True]) -> Tuple[Tensor, Tensor]: ...
-@overload
-def scaled_dot_product_attention(query: Plain, key: Same, value: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, pages: Optional[Operand] = None,
-    lengths: Optional[Operand] = None, seed: Seed = None, out: None = None, settings: SettingsArgument = None,
-    return_logsumexp: Literal[True]) -> Tuple[Same, Same]: ...
-@overload
-def scaled_dot_product_attention(query: Plain, key: Plain, value: Same, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, pages: Optional[Operand] = None,
-    lengths: Optional[Operand] = None, seed: Seed = None, out: None = None, settings: SettingsArgument = None,
-    return_logsumexp: Literal[True]) -> Tuple[Same, Same]: ...
-@overload
-def scaled_dot_product_attention(query: Plain, key: Operand, value: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, pages: Optional[Operand] = None,
-    lengths: Optional[Operand] = None, seed: Seed = None, out: None = None, settings: SettingsArgument = None,
-    return_logsumexp: Literal[True]) -> Tuple[Array, Array]: ...
-@overload
-def scaled_dot_product_attention(query: Same, key: Operand, value: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, pages: Optional[Operand] = None,
-    lengths: Optional[Operand] = None, seed: Seed = None, out: None = None, settings: SettingsArgument = None,
-    return_logsumexp: Literal[True]) -> Tuple[Same, Same]: ...
-@overload
-def scaled_dot_product_attention(query: Nested, key: Operand, value: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, pages: Optional[Operand] = None,
+def scaled_dot_product_attention(query: Plain, key: NDArray[Any], value: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
     lengths: Optional[Operand] = None, seed: Seed = None, out: None = None, settings: SettingsArgument = None,
     return_logsumexp: Literal[True]) -> Tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
-def scaled_dot_product_attention(query: Operand, key: Operand, value: Operand, attn_mask: Optional[Operand] = None,
-    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *,
-    pages: Optional[Operand] = None, lengths: Optional[Operand] = None, seed: Seed = None, out: Written,
-    settings: SettingsArgument = None, return_logsumexp: Literal[True]) -> Tuple[Written, Array]: ...
+def scaled_dot_product_attention(query: Plain, key: Plain, value: NDArray[Any], attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, out: None = None, settings: SettingsArgument = None,
+    return_logsumexp: Literal[True]) -> Tuple[NDArray[Any], NDArray[Any]]: ...
 @overload
-def scaled_dot_product_attention(query: NDArray[Any], key: Operand, value: Operand, attn_mask: Optional[Operand] = None,
-    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *,
-    pages: Optional[Operand] = None, lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: bool = False,
-    out: None = None, settings: SettingsArgument = None) -> Union[NDArray[Any], Tuple[NDArray[Any], NDArray[Any]]]: ...
+def scaled_dot_product_attention(query: Plain, key: Plain, value: Plain, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, out: None = None, settings: SettingsArgument = None,
+    return_logsumexp: Literal[True]) -> Tuple[Tensor, Tensor]: ...
 @overload
-def scaled_dot_product_attention(query: Plain, key: Operand, value: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, pages: Optional[Operand] = None,
+def scaled_dot_product_attention(query: Plain, key: Same, value: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, out: None = None, settings: SettingsArgument = None,
+    return_logsumexp: Literal[True]) -> Tuple[Same, Same]: ...
+@overload
+def scaled_dot_product_attention(query: Plain, key: Plain, value: Same, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, out: None = None, settings: SettingsArgument = None,
+    return_logsumexp: Literal[True]) -> Tuple[Same, Same]: ...
+@overload
+def scaled_dot_product_attention(query: Plain, key: Operand, value: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, out: None = None, settings: SettingsArgument = None,
+    return_logsumexp: Literal[True]) -> Tuple[Array, Array]: ...
+@overload
+def scaled_dot_product_attention(query: Same, key: Operand, value: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, out: None = None, settings: SettingsArgument = None,
+    return_logsumexp: Literal[True]) -> Tuple[Same, Same]: ...
+@overload
+def scaled_dot_product_attention(query: Nested, key: Operand, value: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, out: None = None, settings: SettingsArgument = None,
+    return_logsumexp: Literal[True]) -> Tuple[NDArray[Any], NDArray[Any]]: ...
+@overload
+def scaled_dot_product_attention(query: Operand, key: Operand, value: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, out: Written, settings: SettingsArgument = None,
+    return_logsumexp: Literal[True]) -> Tuple[Written, Array]: ...
+@overload
+def scaled_dot_product_attention(query: NDArray[Any], key: Operand, value: Operand,
+    attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, pages: Optional[Operand] = None, lengths: Optional[Operand] = None, seed: Seed = None,
+    return_logsumexp: bool = False, out: None = None,
+    settings: SettingsArgument = None) -> Union[NDArray[Any], Tuple[NDArray[Any], NDArray[Any]]]: ...
+@overload
+def scaled_dot_product_attention(query: Plain, key: Operand, value: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
     lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: bool = False, out: None = None,
     settings: SettingsArgument = None) -> Union[Array, Tuple[Array, Array]]: ...
 @overload
-def scaled_dot_product_attention(query: Same, key: Operand, value: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, pages: Optional[Operand] = None,
+def scaled_dot_product_attention(query: Same, key: Operand, value: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
     lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: bool = False, out: None = None,
     settings: SettingsArgument = None) -> Union[Same, Tuple[Same, Same]]: ...
 @overload
-def scaled_dot_product_attention(query: Nested, key: Operand, value: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, pages: Optional[Operand] = None,
+def scaled_dot_product_attention(query: Nested, key: Operand, value: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
     lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: bool = False, out: None = None,
     settings: SettingsArgument = None) -> Union[NDArray[Any], Tuple[NDArray[Any], NDArray[Any]]]: ...
 @overload
-def scaled_dot_product_attention(query: Operand, key: Operand, value: Operand, attn_mask: Optional[Operand] = None,
-    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *,
-    pages: Optional[Operand] = None, lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: bool = False, out: Written,
+def scaled_dot_product_attention(query: Operand, key: Operand, value: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None,
+    dropout_p: float = 0.0, is_causal: bool = False, scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0,
+    window: Optional[Tuple[int, int]] = None, lower_right: bool = False, pages: Optional[Operand] = None,
+    lengths: Optional[Operand] = None, seed: Seed = None, return_logsumexp: bool = False, out: Written,
     settings: SettingsArgument = None) -> Union[Written, Tuple[Written, Array]]: ...
 
 @overload

@@ -3,8 +3,8 @@
 from typing import Any, List, Literal, Optional, overload, Sequence, Tuple, Union
 from ._packed import PackedSequence
 from .._types import (
-    Array, Buffer, NDArray, Nested, Numbers, Operand, Own, Packed, Padding, Plain, Same, Seed, SettingsArgument, Shape, States,
-    Tensor, Written
+    Array, Buffer, CausalBias, NDArray, Nested, Numbers, Operand, Own, Packed, Padding, Plain, Same, Seed, SettingsArgument, Shape,
+    States, Tensor, Written
 )
 
 __all__ = ["adaptive_avg_pool1d_input", "adaptive_avg_pool2d_input", "adaptive_avg_pool3d_input", "adaptive_max_pool1d_input",
@@ -626,113 +626,135 @@ def rnn_tanh_gradients(grad_output: Operand, input: Nested, hx: States, params: 
 
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: NDArray[Any], key: Operand, value: Operand, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, mask_gradient: Literal[False] = False,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, mask_gradient: Literal[False] = False,
     settings: SettingsArgument = None) -> Tuple[NDArray[Any], NDArray[Any], NDArray[Any]]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Plain, key: NDArray[Any], value: Operand, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, mask_gradient: Literal[False] = False,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, mask_gradient: Literal[False] = False,
     settings: SettingsArgument = None) -> Tuple[NDArray[Any], NDArray[Any], NDArray[Any]]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Plain, key: Plain, value: NDArray[Any], output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, mask_gradient: Literal[False] = False,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, mask_gradient: Literal[False] = False,
     settings: SettingsArgument = None) -> Tuple[NDArray[Any], NDArray[Any], NDArray[Any]]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Plain, key: Plain, value: Plain, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, mask_gradient: Literal[False] = False,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, mask_gradient: Literal[False] = False,
     settings: SettingsArgument = None) -> Tuple[Tensor, Tensor, Tensor]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Plain, key: Same, value: Operand, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, mask_gradient: Literal[False] = False,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, mask_gradient: Literal[False] = False,
     settings: SettingsArgument = None) -> Tuple[Same, Same, Same]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Plain, key: Plain, value: Same, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, mask_gradient: Literal[False] = False,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, mask_gradient: Literal[False] = False,
     settings: SettingsArgument = None) -> Tuple[Same, Same, Same]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Plain, key: Operand, value: Operand, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, mask_gradient: Literal[False] = False,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, mask_gradient: Literal[False] = False,
     settings: SettingsArgument = None) -> Tuple[Array, Array, Array]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Same, key: Operand, value: Operand, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, mask_gradient: Literal[False] = False,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, mask_gradient: Literal[False] = False,
     settings: SettingsArgument = None) -> Tuple[Same, Same, Same]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Nested, key: Operand, value: Operand, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, mask_gradient: Literal[False] = False,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, mask_gradient: Literal[False] = False,
     settings: SettingsArgument = None) -> Tuple[NDArray[Any], NDArray[Any], NDArray[Any]]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: NDArray[Any], key: Operand, value: Operand, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, settings: SettingsArgument = None,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, settings: SettingsArgument = None,
     mask_gradient: Literal[True]) -> Tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Plain, key: NDArray[Any], value: Operand, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, settings: SettingsArgument = None,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, settings: SettingsArgument = None,
     mask_gradient: Literal[True]) -> Tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Plain, key: Plain, value: NDArray[Any], output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, settings: SettingsArgument = None,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, settings: SettingsArgument = None,
     mask_gradient: Literal[True]) -> Tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Plain, key: Plain, value: Plain, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, settings: SettingsArgument = None,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, settings: SettingsArgument = None,
     mask_gradient: Literal[True]) -> Tuple[Tensor, Tensor, Tensor, Tensor]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Plain, key: Same, value: Operand, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, settings: SettingsArgument = None,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, settings: SettingsArgument = None,
     mask_gradient: Literal[True]) -> Tuple[Same, Same, Same, Same]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Plain, key: Plain, value: Same, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, settings: SettingsArgument = None,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, settings: SettingsArgument = None,
     mask_gradient: Literal[True]) -> Tuple[Same, Same, Same, Same]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Plain, key: Operand, value: Operand, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, settings: SettingsArgument = None,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, settings: SettingsArgument = None,
     mask_gradient: Literal[True]) -> Tuple[Array, Array, Array, Array]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Same, key: Operand, value: Operand, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, settings: SettingsArgument = None,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, settings: SettingsArgument = None,
     mask_gradient: Literal[True]) -> Tuple[Same, Same, Same, Same]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Nested, key: Operand, value: Operand, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, settings: SettingsArgument = None,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, settings: SettingsArgument = None,
     mask_gradient: Literal[True]) -> Tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: NDArray[Any], key: Operand, value: Operand, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, mask_gradient: bool = False,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, mask_gradient: bool = False,
     settings: SettingsArgument = None) -> Union[Tuple[NDArray[Any], NDArray[Any], NDArray[Any]], Tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Plain, key: Operand, value: Operand, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, mask_gradient: bool = False,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, mask_gradient: bool = False,
     settings: SettingsArgument = None) -> Union[Tuple[Array, Array, Array], Tuple[Array, Array, Array, Array]]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Same, key: Operand, value: Operand, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, mask_gradient: bool = False,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, mask_gradient: bool = False,
     settings: SettingsArgument = None) -> Union[Tuple[Same, Same, Same], Tuple[Same, Same, Same, Same]]: ...
 @overload
 def scaled_dot_product_attention_gradients(grad_output: Operand, query: Nested, key: Operand, value: Operand, output: Operand,
-    logsumexp: Operand, attn_mask: Optional[Operand] = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: Optional[float] = None, enable_gqa: bool = False, *, seed: Seed = None, mask_gradient: bool = False,
+    logsumexp: Operand, attn_mask: Optional[Union[Operand, CausalBias]] = None, dropout_p: float = 0.0, is_causal: bool = False,
+    scale: Optional[float] = None, enable_gqa: bool = False, *, softcap: float = 0.0, window: Optional[Tuple[int, int]] = None,
+    lower_right: bool = False, lengths: Optional[Operand] = None, seed: Seed = None, mask_gradient: bool = False,
     settings: SettingsArgument = None) -> Union[Tuple[NDArray[Any], NDArray[Any], NDArray[Any]], Tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]]: ...
 
 @overload

@@ -1,24 +1,51 @@
 /* attention.c - attention and its gradients, for the commands that take an operation. */
 #include "rows.h"
 
+/* Makes a view of numbers of the call. An explanation of a call on a device has no data. */
+static bp_status view_numbers(const cli_job *job, bp_view *view, int64_t *numbers, int64_t count) {
+    const bp_status status = bp_view_init(view, numbers, BP_I64, 1, &count, NULL);
+    if (status == BP_OK && job->dry && job->device.device_type) {
+        view->tensor.device = job->device;
+        view->tensor.data = NULL;
+    }
+    return status;
+}
+
 /* Makes the seed, if there is dropout. One that is given without dropout is passed on, so that the library reports it.
  */
-static int adjust_attention(cli_job *job) {
+static int adjust_seed(cli_job *job) {
     described_words *words = &job->words.described;
     bp_attention_call *call = &words->of.attention;
-    call->has_scale = cli_has(job->args, "scale");
     const int code = cli_number(job->args, "seed", 0, INT64_MAX, 0, &words->seed[0]);
     if (code != CLI_OK || (call->dropout == 0 && !cli_has(job->args, "seed"))) {
         return code;
     }
-    const int64_t shape[] = {2};
-    const bp_status status = bp_view_init(&words->seed_view, words->seed, BP_I64, 1, shape, NULL);
+    const bp_status status = view_numbers(job, &words->seed_view, words->seed, 2);
     call->seed = job->seed = &words->seed_view.tensor;
-    if (job->dry && job->device.device_type) {
-        words->seed_view.tensor.device = job->device;
-        words->seed_view.tensor.data = NULL;
-    }
     return status == BP_OK ? CLI_OK : cli_fail_status(status);
+}
+
+static int adjust_lengths(cli_job *job) {
+    described_words *words = &job->words.described;
+    int count;
+    const int code = operand_numbers(job->args, "lengths", words->lengths, &count);
+    if (code != CLI_OK || count == 0) {
+        return code;
+    }
+    const bp_status status = view_numbers(job, &words->lengths_view, words->lengths, count);
+    words->of.attention.lengths = job->lengths = &words->lengths_view.tensor;
+    return status == BP_OK ? CLI_OK : cli_fail_status(status);
+}
+
+static int adjust_attention(cli_job *job) {
+    bp_attention_call *call = &job->words.described.of.attention;
+    const bool left = cli_has(job->args, "window-left"), right = cli_has(job->args, "window-right");
+    call->has_scale = cli_has(job->args, "scale");
+    call->has_window = left || right;
+    call->window_left = call->has_window && !left ? -1 : call->window_left;
+    call->window_right = call->has_window && !right ? -1 : call->window_right;
+    const int code = adjust_seed(job);
+    return code == CLI_OK ? adjust_lengths(job) : code;
 }
 
 /* Two products, and five in the gradients. */
@@ -33,15 +60,17 @@ static double work_attention(const cli_job *job) {
 
 /* ---- The operations ---- */
 
-static const char *const attention_options[] = {"causal", "gqa", "scale", "dropout", "seed", NULL};
+static const char *const attention_options[] = {"causal",      "gqa",          "scale",       "softcap",
+                                                "window-left", "window-right", "lower-right", "lengths",
+                                                "dropout",     "seed",         NULL};
 static const cli_described sdpa = {"attention",        "pass=forward",   "query,key,value,mask",
-                                   "output,logsumexp", adjust_attention, "seed"},
+                                   "output,logsumexp", adjust_attention, "seed,lengths"},
                            sdpa_gradients = {"attention",
                                              "pass=backward",
                                              "output_gradient,query,key,value,output,logsumexp,mask",
                                              "query_gradient,key_gradient,value_gradient,mask_gradient",
                                              adjust_attention,
-                                             "seed"};
+                                             "seed,lengths"};
 
 #define HEADS "1x8xnx64"
 /* The gradients read the output and the logarithms of the forward pass. */

@@ -44,7 +44,7 @@ bp_status job_move(cli_job *job, job_moved **made) {
     if (place == 0) {
         return BP_OK;
     }
-    *made = cli_allocate(sizeof **made + (size_t)(job->input_count + job->result_count + 1) * sizeof(moved));
+    *made = cli_allocate(sizeof **made + (size_t)(job->input_count + job->result_count + 2) * sizeof(moved));
     (*made)->count = 0;
     for (int i = 0; i < job->input_count && status == BP_OK; i++) {
         status = move(*made, &job->inputs[i].tensor, false, place);
@@ -54,6 +54,9 @@ bp_status job_move(cli_job *job, job_moved **made) {
     }
     if (status == BP_OK && job->seed) {
         status = move(*made, job->seed, false, place);
+    }
+    if (status == BP_OK && job->lengths) {
+        status = move(*made, job->lengths, false, place);
     }
     return status;
 }

@@ -52,7 +52,8 @@ typedef struct described_words {
     int number_count;
     bp_dtype usual_type; /* of a first result that follows from no array; adjust() may set it */
     int64_t seed[2];     /* seed and offset of dropout */
-    bp_view seed_view;
+    int64_t lengths[BP_MAX_NDIM];
+    bp_view seed_view, lengths_view;
 } described_words;
 
 /* Arguments of linear algebra: the library's call, and the numbers that it points to. */
@@ -75,6 +76,7 @@ typedef struct cli_job {
     bool dry;        /* explain: arrays have no data */
     DLDevice device; /* of the arrays, or where the operation is to run on copies; zeros: the host */
     DLTensor *seed;  /* of random numbers, which is an array without a file; NULL: there is none */
+    DLTensor *lengths; /* likewise, of attention */
     bp_options *options;
     const char *expression; /* NULL for operations that take none */
     int first;              /* index of the first operand that is an array */
@@ -196,9 +198,14 @@ OPERATIONS_MAP(X)
     }
 
 #define OPTIONS_ATTENTION                                                                                              \
-    {"causal", 0, NULL, "sdpa: rows of the query see no key behind their own position."},                              \
+    {"causal", 0, NULL, "sdpa: rows of the query see no key above their own position."},                               \
         {"gqa", 0, NULL, "sdpa: heads of QUERY share heads of KEY and VALUE."},                                        \
-        {"scale", 0, "X", "sdpa: factor of the scores; default 1 / square root of the last size of QUERY."}, {         \
+        {"scale", 0, "X", "sdpa: factor of the scores; default 1 / square root of the last size of QUERY."},           \
+        {"softcap", 0, "X", "sdpa: limit of the scores before the mask; default none."},                               \
+        {"window-left", 0, "N", "sdpa: keys behind its own position that a query sees; -1, the default: all."},        \
+        {"window-right", 0, "N", "sdpa: keys ahead of its own position that a query sees; -1, the default: all."},     \
+        {"lower-right", 0, NULL, "sdpa: positions are counted from the last key."},                                    \
+        {"lengths", 0, "N,N", "sdpa: numbers of keys, one for each index of the first dimension."}, {                  \
         "dropout", 0, "P", "sdpa: probability of a weight to become 0; --seed chooses which; default 0."               \
     }
 

@@ -3,11 +3,12 @@
 
 const bp__pass *bp__attention_pass(const void *given) {
     const bp_attention_call *call = given;
-    const bool paged = bp__attention_has_pages(call);
-    if ((unsigned)call->pass > BP_ATTENTION_BACKWARD || (paged && call->pass == BP_ATTENTION_BACKWARD)) {
+    if ((unsigned)call->pass > BP_ATTENTION_BACKWARD || (call->pages && call->pass == BP_ATTENTION_BACKWARD)) {
         return NULL;
     }
-    return &bp__attention_passes[paged ? BP__ATTENTION_PAGED : (int)call->pass];
+    return &bp__attention_passes[call->pages && call->lengths ? BP__ATTENTION_PAGED
+                                 : call->lengths              ? BP__ATTENTION_LENGTHS + (int)call->pass
+                                                              : (int)call->pass];
 }
 
 static bp_status result_shape(const void *given, bp__call_result *result) {
@@ -28,6 +29,7 @@ const bp_call bp__attention_call = {
              sizeof(bp__attention_passes) / sizeof(bp__pass), 0, false},
     .op = BP_OP_ATTENTION,
     .ndim_offset = -1,
+    .sparse_numbers = true,
     .fields = bp__attention_fields,
     .family = &bp__family_attention,
     .passes = bp__attention_passes,

@@ -15,11 +15,19 @@ typedef struct bp__attention_pages {
     int64_t page_size, pool, key_page, value_page;
 } bp__attention_pages;
 
+/* Views with which a call with lengths alone has them for each leading dimension of the output. */
+typedef struct bp__attention_lengths {
+    bp_attention_call call;
+    DLTensor lengths;
+    int64_t shape[BP_MAX_NDIM], strides[BP_MAX_NDIM];
+} bp__attention_lengths;
+
 /* A call, resolved: the sizes of its batch and its matrices. */
 typedef struct bp__attention {
-    const bp_attention_call *call; /* with pages, the call in `paged` */
+    const bp_attention_call *call; /* with pages, the call in `paged`; with lengths alone, the call in `counted` */
     bp__attention_pages paged;
-    const bp_attention_call *given; /* the caller's; some tensors of `call` are views for pages */
+    bp__attention_lengths counted;
+    const bp_attention_call *given; /* the caller's; some tensors of `call` are views */
     const bp__pass *pass;           /* the shapes of its operands are of bp_attention_tensor */
     bp_dtype dtype;
     int batch_ndim;
@@ -30,12 +38,11 @@ typedef struct bp__attention {
 
 const bp__pass *bp__attention_pass(const void *call); /* of bp_call */
 
-static inline bool bp__attention_has_pages(const bp_attention_call *call) {
-    return call->pages || call->lengths;
-}
-
 /* Checks the tensors of a call with pages, and makes their views. */
 bp_status bp__attention_view_pages(bp__attention_pages *paged, const bp_attention_call *call, bool data_optional);
+
+/* Checks that a tensor has indices: I32 or I64. */
+bp_status bp__attention_check_integers(const DLTensor *tensor, const char *name);
 
 /* Checks the parameters, query, key and value, and computes the sizes. */
 bp_status bp__attention_resolve(bp__attention *attention, const bp_attention_call *call, bool data_optional);

@@ -10,6 +10,33 @@
 
 /* ---- Parameters ---- */
 
+static bp_status check_softcap(const bp_attention_call *call) {
+    const bool fits = call->softcap == 0 || (call->softcap >= 0x1p-100 && call->softcap <= 0x1p100);
+    return fits ? BP_OK
+                : bp__fail(BP_E_ARGUMENT, "attention: softcap is %g; it must be 0, or from 2^-100 to 2^100",
+                           call->softcap);
+}
+
+static bp_status check_window(const bp_attention_call *call) {
+    const int64_t sides[] = {call->window_left, call->window_right};
+    static const char *const names[] = {"window_left", "window_right"};
+    for (int i = 0; i < BP__COUNT(sides); i++) {
+        if (!call->has_window && sides[i] != 0) {
+            return bp__fail(BP_E_ARGUMENT, "attention: %s is %" PRId64 ", and has_window is 0; it must be 1, or %s 0",
+                            names[i], sides[i], names[i]);
+        }
+        if (sides[i] < -1) {
+            return bp__fail(BP_E_ARGUMENT, "attention: %s is %" PRId64 "; it must be 0 or more, or -1 for no limit",
+                            names[i], sides[i]);
+        }
+    }
+    if (call->lower_right && !call->is_causal && !call->has_window) {
+        return bp__fail(BP_E_ARGUMENT, "attention: lower_right is for is_causal and has_window, which both are 0; it "
+                                       "must be 0");
+    }
+    return BP_OK;
+}
+
 static bp_status check_parameters(const bp_attention_call *call) {
     if ((unsigned)call->pass > BP_ATTENTION_BACKWARD) {
         return bp__fail(BP_E_ARGUMENT, "pass is no value of its enumeration");
@@ -31,9 +58,10 @@ static bp_status check_parameters(const bp_attention_call *call) {
         return bp__fail(BP_E_ARGUMENT, call->seed ? "attention: seed is for dropout, which is 0; it must be NULL"
                                                   : "attention: dropout needs a seed, which is NULL");
     }
-    if ((call->pages != NULL) != (call->lengths != NULL)) {
-        return bp__fail(BP_E_ARGUMENT, "attention: %s is NULL; pages and lengths must be given together",
-                        call->pages ? "lengths" : "pages");
+    BP__TRY(check_softcap(call));
+    BP__TRY(check_window(call));
+    if (call->pages && !call->lengths) {
+        return bp__fail(BP_E_ARGUMENT, "attention: lengths is NULL; with pages it must be given");
     }
     if (call->pages && call->pass == BP_ATTENTION_BACKWARD) {
         return bp__fail(BP_E_ARGUMENT, "attention: BACKWARD has no pages, which must be NULL");
@@ -129,6 +157,39 @@ static bp_status resolve_batch(bp__attention *attention) {
     return BP_OK;
 }
 
+/* Checks lengths without pages, and makes a view of them with the dimensions of the batch. */
+static bp_status resolve_lengths(bp__attention *attention, bool data_optional) {
+    bp__attention_lengths *counted = &attention->counted;
+    const DLTensor *lengths = attention->call->lengths;
+    char shape[256];
+    BP__TRY(bp__tensor_check(lengths, "lengths", data_optional));
+    BP__TRY(bp__attention_check_integers(lengths, "lengths"));
+    if (attention->batch_ndim < 1) {
+        return bp__fail(BP_E_SHAPE, "attention: query, key and value have 2 dimensions; with lengths one of them must "
+                                    "have 3 or more");
+    }
+    if (lengths->ndim != 1 || lengths->shape[0] != attention->batch[0]) {
+        return bp__fail(BP_E_SHAPE,
+                        "attention: lengths has shape %s; it must have shape (%" PRId64 ")"
+                        ", the first dimension of the output",
+                        bp__shape_text(lengths->ndim, lengths->shape, shape, sizeof shape), attention->batch[0]);
+    }
+    int64_t strides[BP_MAX_NDIM];
+    bp__tensor_strides(lengths, strides);
+    for (int d = 0; d < attention->batch_ndim; d++) {
+        counted->shape[d] = d == 0 ? lengths->shape[0] : 1;
+        counted->strides[d] = d == 0 ? strides[0] : 1;
+    }
+    counted->call = *attention->call;
+    counted->lengths = *lengths;
+    counted->lengths.ndim = attention->batch_ndim;
+    counted->lengths.shape = counted->shape;
+    counted->lengths.strides = counted->strides;
+    counted->call.lengths = &counted->lengths;
+    attention->call = &counted->call;
+    return BP_OK;
+}
+
 bp_status bp__attention_resolve(bp__attention *attention, const bp_attention_call *call, bool data_optional) {
     memset(attention, 0, sizeof *attention);
     attention->given = call;
@@ -164,7 +225,7 @@ bp_status bp__attention_resolve(bp__attention *attention, const bp_attention_cal
     attention->value_size = value[1];
     BP__TRY(resolve_heads(attention));
     BP__TRY(resolve_batch(attention));
-    return BP_OK;
+    return call->lengths && !call->pages ? resolve_lengths(attention, data_optional) : BP_OK;
 }
 
 int bp__attention_output_shape(const bp__attention *attention, int64_t *shape) {

@@ -157,13 +157,37 @@ static bp_status lower_batch(bp_attention_problem *p, const bp__attention *atten
     return BP_OK;
 }
 
+static bp_op op_of(const bp_attention_call *call) {
+    const bool forward = call->pass == BP_ATTENTION_FORWARD;
+    return call->pages     ? BP_OP_ATTENTION_PAGED
+           : call->lengths ? (forward ? BP_OP_ATTENTION_LENGTHS : BP_OP_ATTENTION_LENGTHS_BACKWARD)
+           : forward       ? BP_OP_ATTENTION
+                           : BP_OP_ATTENTION_BACKWARD;
+}
+
+/* Returns a limit of a window; -1 if it excludes no key, since a key is never farther from a position than `farthest`.
+ */
+static int64_t limit_of(const bp_attention_call *call, int64_t side, int64_t farthest) {
+    return call->has_window && side < farthest ? side : -1;
+}
+
+/* Writes which keys a query sees. Positions from the last key on are from KEYS - QUERIES to KEYS - 1, or lower if the
+ * item has fewer keys. */
+static void lower_window(bp_attention_problem *p, const bp_attention_call *call) {
+    const bool lower = call->pages || (call->lower_right && (call->lengths || p->queries != p->keys));
+    const int64_t left = limit_of(call, call->window_left, (lower ? p->keys : p->queries) - 1),
+                  right = limit_of(call, call->window_right, (lower ? p->queries : p->keys) - 1);
+    p->causal = call->is_causal || (right == 0 && !call->mask);
+    p->window_left = left;
+    p->window_right = p->causal ? -1 : right;
+    p->lower_right = lower && (p->causal || p->window_left >= 0 || p->window_right >= 0);
+}
+
 bp_status bp__attention_lower(bp_problem *problem, const bp__attention *attention) {
     const bp_attention_call *call = attention->call;
     bp_attention_problem *p = &problem->of.attention;
     BP__TRY(check_sizes(attention));
-    problem->op = call->pages                          ? BP_OP_ATTENTION_PAGED
-                  : call->pass == BP_ATTENTION_FORWARD ? BP_OP_ATTENTION
-                                                       : BP_OP_ATTENTION_BACKWARD;
+    problem->op = op_of(call);
     p->page_size = attention->paged.page_size;
     p->pool = attention->paged.pool;
     p->key_page = attention->paged.key_page;
@@ -173,7 +197,8 @@ bp_status bp__attention_lower(bp_problem *problem, const bp__attention *attentio
     p->keys = attention->keys;
     p->size = attention->size;
     p->value_size = attention->value_size;
-    p->causal = call->is_causal != 0;
+    lower_window(p, call);
+    p->softcap = call->softcap;
     p->dropout = call->dropout;
     p->scale = call->has_scale ? call->scale : attention->size > 0 ? 1 / sqrt((double)attention->size) : 1;
     batch *b = bp__alloc_zero(1, sizeof *b); /* large: not on the stack */

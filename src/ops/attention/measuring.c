@@ -8,15 +8,24 @@
 
 /* The positions of BP_OP_MAP that matter here. */
 enum { PAGED_PAGES = 5, PAGED_LENGTHS = 6 };
-enum { BACKWARD_QUERY = 1, BACKWARD_OUTPUT = 6, BACKWARD_LOGSUMEXP = 7, FORWARD_OPERANDS = 7 };
+enum { BACKWARD_QUERY = 1, BACKWARD_OUTPUT = 6, BACKWARD_LOGSUMEXP = 7 };
+enum { LENGTHS = 5 }; /* of ATTENTION_LENGTHS; in the gradients, this and what follows is one further */
+
+static bool is_backward(const bp_problem *problem) {
+    return problem->op == BP_OP_ATTENTION_BACKWARD || problem->op == BP_OP_ATTENTION_LENGTHS_BACKWARD;
+}
+
+static bool has_lengths_alone(const bp_problem *problem) {
+    return problem->op == BP_OP_ATTENTION_LENGTHS || problem->op == BP_OP_ATTENTION_LENGTHS_BACKWARD;
+}
 
 /* Computes output and logsumexp, which must belong to the other inputs. */
 static bp_status compute_forward(const bp__trial *trial) {
     bp_problem forward = *trial->problem;
     bp_attention_layout *tensor = forward.of.attention.tensor;
-    forward.op = BP_OP_ATTENTION;
+    forward.op = has_lengths_alone(&forward) ? BP_OP_ATTENTION_LENGTHS : BP_OP_ATTENTION;
     memset(&tensor[BP_ATTENTION_OUTPUT_GRADIENT], 0,
-           (BP_ATTENTION_TENSORS - BP_ATTENTION_OUTPUT_GRADIENT) * sizeof *tensor);
+           (BP_ATTENTION_PAGES - BP_ATTENTION_OUTPUT_GRADIENT) * sizeof *tensor);
     return bp__problem_run(&forward, trial->operands + BACKWARD_QUERY); /* the same tensors follow in this order */
 }
 
@@ -28,6 +37,11 @@ static void fill_lengths(const bp__trial *trial, const bp__trial_operand *o, cha
     }
 }
 
+static void fill_with_lengths(bp__trial_operand *operand) {
+    operand->values = BP__VALUES_FILLED;
+    operand->fill = fill_lengths;
+}
+
 static void finish_trial(bp__trial *trial) {
     const bp_attention_problem *p = &trial->problem->of.attention;
     const double keys = (double)p->keys;
@@ -36,10 +50,16 @@ static void finish_trial(bp__trial *trial) {
     if (trial->problem->op == BP_OP_ATTENTION_PAGED) {
         trial->operand[PAGED_PAGES].values = BP__VALUES_INDICES;
         trial->operand[PAGED_PAGES].limit = p->pool;
-        trial->operand[PAGED_LENGTHS].values = BP__VALUES_FILLED;
-        trial->operand[PAGED_LENGTHS].fill = fill_lengths;
-    } else if (trial->problem->op == BP_OP_ATTENTION_BACKWARD) {
-        trial->operand[BACKWARD_OUTPUT].values = trial->operand[BACKWARD_LOGSUMEXP].values = BP__VALUES_COMPUTED;
+        fill_with_lengths(&trial->operand[PAGED_LENGTHS]);
+        return;
+    }
+    const bool counted = has_lengths_alone(trial->problem), backward = is_backward(trial->problem);
+    if (counted) {
+        fill_with_lengths(&trial->operand[LENGTHS + backward]);
+    }
+    if (backward) {
+        trial->operand[BACKWARD_OUTPUT + counted].values = BP__VALUES_COMPUTED;
+        trial->operand[BACKWARD_LOGSUMEXP + counted].values = BP__VALUES_COMPUTED;
         trial->compute = compute_forward;
     }
 }
@@ -57,7 +77,10 @@ static int variant_of(const char *algorithm) {
 
 static void place(const bp_problem *problem, const bp_verdict *verdict, bp__class_place *place) {
     const bp_attention_problem *p = &problem->of.attention;
-    place->class = bp__class_find((bp_op)problem->op, (bp_dtype)problem->dtype, variant_of(verdict->algorithm));
+    const bp_op op = !has_lengths_alone(problem) ? (bp_op)problem->op
+                     : is_backward(problem)      ? BP_OP_ATTENTION_BACKWARD
+                                                 : BP_OP_ATTENTION;
+    place->class = bp__class_find(op, (bp_dtype)problem->dtype, variant_of(verdict->algorithm));
     place->sizes[0] = sqrt((double)p->queries * (double)p->keys);
     place->sizes[1] = (double)p->batch;
     place->differs = true;

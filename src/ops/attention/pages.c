@@ -18,7 +18,7 @@ static bp_status check_shape(const DLTensor *tensor, const char *name, int ndim,
     return BP_OK;
 }
 
-static bp_status check_integers(const DLTensor *tensor, const char *name) {
+bp_status bp__attention_check_integers(const DLTensor *tensor, const char *name) {
     const bp_dtype dtype = bp_dtype_from_dlpack(tensor->dtype);
     if (dtype != BP_I32 && dtype != BP_I64) {
         return bp__fail(BP_E_DTYPE, "attention: %s is %s; it must be i32 or i64", name, bp_dtype_name(dtype));
@@ -42,8 +42,8 @@ static bp_status check(const bp_attention_call *call, bool data_optional) {
         BP__TRY(bp__tensor_check(tensors[i], names[i], data_optional));
         BP__TRY(check_shape(tensors[i], names[i], ndim[i], wanted[i]));
     }
-    BP__TRY(check_integers(call->pages, "pages"));
-    BP__TRY(check_integers(call->lengths, "lengths"));
+    BP__TRY(bp__attention_check_integers(call->pages, "pages"));
+    BP__TRY(bp__attention_check_integers(call->lengths, "lengths"));
     char one[256], two[256];
     if (call->key->shape[0] != call->value->shape[0] || call->key->shape[1] != call->value->shape[1]) {
         return bp__fail(BP_E_SHAPE,

@@ -152,7 +152,7 @@ static bp_status result_shape(const void *call, bp__call_result *result) {
         .ndim_offset = offsetof(bp__##name##_arguments, count),                                                        \
         .ndim_most = BP_MAX_NDIM,                                                                                      \
         .whole_sizes = true,                                                                                           \
-        .sparse_reals = sparse,                                                                                        \
+        .sparse_numbers = sparse,                                                                                      \
         .moves = true,                                                                                                 \
         .fields = bp__##name##_fields,                                                                                 \
         .family = &bp__family_pad,                                                                                     \

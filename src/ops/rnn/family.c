@@ -47,6 +47,11 @@ static bool input_layout(const bp_problem *problem, int operand, bp__layout *lay
     return true;
 }
 
+/* Older providers would compute the other GRU: they do not know reset_before, which came with 5.6. */
+static uint32_t least_minor(const bp_problem *problem) {
+    return problem->of.rnn.reset_before ? 6 : 0;
+}
+
 const bp__family bp__family_rnn = {
     .size = sizeof(bp_rnn_problem),
     .preference = BP_SET_rnn_preferred,
@@ -56,6 +61,7 @@ const bp__family bp__family_rnn = {
     .cuda = {.precision = BP_SET_cudnn_rnn_fp32_precision},
     .benchmark = BP_SET_rnn_benchmark,
     .make = bp__rnn_make,
+    .least_minor = least_minor,
     .describe = describe,
     .elements = bp__rnn_elements,
     .input_layout = input_layout,

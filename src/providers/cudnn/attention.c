@@ -61,6 +61,18 @@ static bool check_kind(const bp_problem *problem, bp_verdict *verdict) {
     if (problem->op == BP_OP_ATTENTION_PAGED) {
         return refuse(verdict, BP_REASON_OP, "it offers no attention to keys in pages");
     }
+    if (problem->op == BP_OP_ATTENTION_LENGTHS || problem->op == BP_OP_ATTENTION_LENGTHS_BACKWARD) {
+        return refuse(verdict, BP_REASON_OTHER, "it offers no attention with lengths");
+    }
+    if (p->softcap > 0) {
+        return refuse(verdict, BP_REASON_OTHER, "its attention has no softcap");
+    }
+    if (p->window_left >= 0 || p->window_right >= 0) {
+        return refuse(verdict, BP_REASON_OTHER, "its attention has no windows");
+    }
+    if (p->lower_right) {
+        return refuse(verdict, BP_REASON_OTHER, "it counts positions from the first key, not from the last one");
+    }
     if (problem->dtype != BP_F16 && problem->dtype != BP_BF16) {
         return refuse(verdict, BP_REASON_DTYPE, "its attention offers only f16 and bf16");
     }

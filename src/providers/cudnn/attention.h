@@ -32,7 +32,8 @@ typedef struct bp__cudnn_attention {
 
 static inline bool bp__cudnn_is_attention(const bp_problem *problem) {
     return problem->op == BP_OP_ATTENTION || problem->op == BP_OP_ATTENTION_BACKWARD ||
-           problem->op == BP_OP_ATTENTION_PAGED;
+           problem->op == BP_OP_ATTENTION_PAGED || problem->op == BP_OP_ATTENTION_LENGTHS ||
+           problem->op == BP_OP_ATTENTION_LENGTHS_BACKWARD;
 }
 
 /* Fills *attention. Returns false with a refusal in *verdict. */

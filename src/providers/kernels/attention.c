@@ -1,4 +1,5 @@
 /* attention.c - offers and plans attention. */
+#include "providers/attention/keys.h"
 #include "providers/kernels/families.h"
 
 #include <string.h>
@@ -32,6 +33,10 @@ typedef struct attention {
     layout of[TENSORS];
 } attention;
 
+typedef struct limits {
+    int64_t left, right, origin;
+} limits;
+
 /* How tiles are cut, with the names of the kernel's macros: a group of side x side work items takes side x rows rows
  * and spans x side x RUN columns of the values. */
 enum { RUN = 4, PADDING = 4 };
@@ -47,6 +52,10 @@ typedef struct job {
     int64_t workers; /* panels: work items; tiles: groups */
     int64_t bytes;   /* panels: of the workspace */
     int64_t real;    /* bytes of a number */
+    double keys;     /* that a query sees, for costs */
+    double softcap;
+    bool limited;
+    limits limits; /* if it is limited */
 } job;
 
 /* ---- The problem ---- */
@@ -93,6 +102,10 @@ static bool begin(job *j, const bp_problem *problem) {
                      .mask = mask_of(problem),
                      .drops = p->dropout > 0};
     j->real = problem->dtype == BP_F64 ? 8 : 4;
+    j->keys = bp__attention_mean_seen(p, KEYS);
+    j->softcap = p->softcap;
+    j->limited = bp__attention_has_window(p) || p->lower_right;
+    j->limits = (limits){p->window_left, p->window_right, bp__attention_position(p, 0, p->keys)};
     if (a->ndim > DIMS || (shared && !bp__kernel_multiply(&a->rows, p->batch_shape[p->batch_ndim - 1]))) {
         return false;
     }
@@ -150,10 +163,11 @@ static int64_t columns_of(const tiling *t) {
     return (int64_t)t->spans * t->side * RUN;
 }
 
-static bool fits_in(const tiling *t, int64_t real, const bp_device_info *facts) {
+static bool fits_in(const tiling *t, const job *j, const bp_device_info *facts) {
+    const int64_t numbers = j->limited ? 4 : 3; /* of a row */
     const int64_t queries = t->side * t->rows, keys = t->side * RUN;
     const int64_t lines = (2 * t->deep + keys + t->side) * (queries + PADDING) + 2 * t->deep * (keys + PADDING);
-    const uint64_t bytes = (uint64_t)(lines * real + 3 * queries * (int64_t)sizeof(int64_t));
+    const uint64_t bytes = (uint64_t)(lines * j->real + numbers * queries * (int64_t)sizeof(int64_t));
     return (facts->group_items == 0 || facts->group_items >= (uint32_t)(t->side * t->side)) &&
            (facts->local_memory == 0 || facts->local_memory >= bytes);
 }
@@ -170,7 +184,7 @@ static bool choose_tiling(job *j, const bp_device_info *facts) {
         tiling t = {.side = sizes[i].side, .rows = sizes[i].rows, .deep = j->real == 8 || sizes[i].side == 8 ? 8 : 16};
         t.spans = a->value_size > t.side * RUN ? 2 : 1;
         /* A work item reads whole numbers of each piece. */
-        if (t.rows * t.deep % t.side != 0 || !fits_in(&t, j->real, facts)) {
+        if (t.rows * t.deep % t.side != 0 || !fits_in(&t, j, facts)) {
             continue;
         }
         const int64_t rows = (int64_t)j->tiling.side * j->tiling.rows;
@@ -206,17 +220,18 @@ static void offer(const bp_problem *problem, const bp_device_info *facts, const 
     const attention *a = &j->parameters;
     const bool cpu = bp__kernel_is_cpu(facts);
     const double rows = (double)a->units * (double)j->lanes * (which == PANELS ? a->panels : 1);
-    const double keys = a->causal ? (double)a->keys / 2 + KEYS : (double)a->keys;
+    const double keys = j->keys;
     const double columns = (double)a->size + (double)a->value_size;
     const double again = which == TILES ? (double)bp__kernel_divide_up(a->value_size, columns_of(&j->tiling)) : 1;
     const double flops =
-        rows * keys * (2 * ((double)a->size * again + (double)a->value_size) + 30 + (a->drops ? 100 : 0));
+        rows * keys *
+        (2 * ((double)a->size * again + (double)a->value_size) + 30 + (a->drops ? 100 : 0) + (j->softcap > 0 ? 30 : 0));
     bp_verdict verdict = BP_VERDICT_INIT;
     verdict.reason = BP_REASON_ACCEPTED;
     verdict.algorithm = cpu && which == TILES ? "flash_tiles" : "flash";
     verdict.properties = BP__KERNEL_REPRODUCIBLE |
                          (problem->dtype == BP_F64 ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32) |
-                         (a->causal ? 0 : BP_PROPERTY_PROPAGATES_NAN);
+                         (a->causal || j->limited ? 0 : BP_PROPERTY_PROPAGATES_NAN);
     verdict.cost_ns = bp__kernel_time(facts, (double)problem->of.attention.batch * keys * columns * (double)j->real,
                                       flops * (cpu && which == TILES ? 30 : 1), 1);
     verdict.workspace = (size_t)j->bytes;
@@ -226,6 +241,10 @@ static void offer(const bp_problem *problem, const bp_device_info *facts, const 
 static void accept(const bp_host *host, const bp_device_info *facts, const bp_problem *problem, bp_offers *offers) {
     job panels, tiles;
     (void)host;
+    if (problem->op == BP_OP_ATTENTION_LENGTHS) {
+        bp__kernel_refuse(offers, BP_REASON_OTHER, "its kernels take no lengths of items");
+        return;
+    }
     if (problem->dtype < BP_F16 || problem->dtype > BP_F64) {
         bp__kernel_refuse(offers, BP_REASON_DTYPE, "only f16, bf16, f32 and f64 are offered");
         return;
@@ -284,11 +303,12 @@ static bp_status add_step(bp__kernel_device *device, const bp_problem *problem, 
     const double kept = 1 - p->dropout;
     bp__kernel_step step = {.kernel = which == PANELS ? "attention_panels" : "attention_tiles"};
     bp__kernel_options options;
-    float narrow[2];
-    double wide[2];
+    float narrow[3];
+    double wide[3];
     bp__kernel_options_begin(&options, device);
     bp__kernel_options_add(&options, " -DX=%s%s", bp__kernel_type(problem->dtype),
                            j->real == 8 ? " -DCOMPUTE_F64" : "");
+    bp__kernel_options_add(&options, "%s%s", j->limited ? " -DLIMITED" : "", j->softcap > 0 ? " -DSOFTCAP" : "");
     if (which == PANELS) {
         bp__kernel_options_add(&options, " -DPANELS -DWIDTH=%d -DVECTORS=%d -DKEYS=%d -DMOST_PANELS=%d%s",
                                (int)width_of(device->facts, j->real), VECTORS, KEYS, MOST_PANELS,
@@ -310,6 +330,12 @@ static bp_status add_step(bp__kernel_device *device, const bp_problem *problem, 
     add_arguments(&step, problem, j, which);
     add_number(&step, j, p->scale, &narrow[0], &wide[0]);
     add_number(&step, j, kept > 0 ? 1 / kept : 0, &narrow[1], &wide[1]);
+    if (j->limited) {
+        bp__kernel_value(&step, &j->limits, sizeof j->limits);
+    }
+    if (j->softcap > 0) {
+        add_number(&step, j, j->softcap, &narrow[2], &wide[2]);
+    }
     return status == BP_OK ? bp__kernel_plan_add(plan, &step) : status;
 }
 

@@ -19,6 +19,7 @@ static const bp__kernel_family *const families[] = {
     [BP_OP_CONV] = &bp__kernel_conv,
     [BP_OP_CONV_INPUT] = &bp__kernel_conv,
     [BP_OP_ATTENTION] = &bp__kernel_attention,
+    [BP_OP_ATTENTION_LENGTHS] = &bp__kernel_attention, /* refuses it */
     [BP_OP_REDUCE] = &bp__kernel_reduce,
     [BP_OP_VARIANCE] = &bp__kernel_reduce,
     [BP_OP_SOFTMAX] = &bp__kernel_reduce,

@@ -1,7 +1,9 @@
-/* attention.c - random attention, with masks, groups of heads, dropout and pages, and its gradients. */
+/* attention.c - random attention, with masks, groups of heads, dropout, softcaps, windows, lengths and pages, and its
+ * gradients. */
 #include "trial.h"
 
 static bp_attention_call attention;
+static bool is_paged, is_counted; /* has lengths alone */
 
 static const bp_dtype types[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
 
@@ -79,6 +81,19 @@ static void add_rest(trial *t, const sizes *n, bp_dtype type, int first) {
     }
 }
 
+static int64_t draw_side(source *s) {
+    return chance(s, 3) ? -1 : draw(s, 45);
+}
+
+/* Draws which keys a query sees, and how scores are limited. */
+static void draw_limits(source *s) {
+    attention.softcap = chance(s, 3) ? 0.5 * (1 + draw(s, 8)) : 0;
+    attention.has_window = chance(s, 3);
+    attention.window_left = attention.has_window ? draw_side(s) : 0;
+    attention.window_right = attention.has_window ? draw_side(s) : 0;
+    attention.lower_right = (attention.is_causal || attention.has_window) && draw(s, 2);
+}
+
 static void make_plain(trial *t, bp_dtype type) {
     source *s = &t->source;
     int64_t shape[BP_MAX_NDIM];
@@ -92,6 +107,8 @@ static void make_plain(trial *t, bp_dtype type) {
     int first = 0, ndim;
     attention.is_causal = chance(s, 4);
     attention.enable_gqa = n.count == 2 && chance(s, 4);
+    is_counted = n.count > 0 && chance(s, 3);
+    draw_limits(s);
     if (backward) {
         ndim = shape_of(s, &n, n.l, n.v, false, shape);
         add_fractions(t, "output_gradient", type, ndim, shape);
@@ -105,6 +122,11 @@ static void make_plain(trial *t, bp_dtype type) {
     add_fractions(t, "value", type, ndim, shape);
     add_mask(t, &n, type);
     add_seed(t);
+    if (is_counted) {
+        operand *o = add(t, "lengths", draw(s, 2) ? BP_I32 : BP_I64, 1, n.lead);
+        o->content = INDICES;
+        o->limit = n.s + 1;
+    }
     add_rest(t, &n, type, first);
 }
 
@@ -113,8 +135,10 @@ static void make_paged(trial *t, bp_dtype type) {
     const int64_t batch = draw_size(s, 3), heads = 1 + draw(s, 3), rows = 1 + draw(s, 8), pages = draw_size(s, 6),
                   most = draw_size(s, 4), l = draw_size(s, 5), e = draw_size(s, 20), v = draw_size(s, 20);
     const bp_dtype index = draw(s, 2) ? BP_I32 : BP_I64;
+    is_paged = true;
     attention.pass = BP_ATTENTION_FORWARD;
     attention.is_causal = draw(s, 2);
+    draw_limits(s);
     add_fractions(t, "query", type, 4, (const int64_t[]){batch, heads, l, e});
     add_fractions(t, "key", type, 4, (const int64_t[]){pages, rows, heads, e});
     add_fractions(t, "value", type, 4, (const int64_t[]){pages, rows, heads, v});
@@ -134,19 +158,19 @@ static void make_paged(trial *t, bp_dtype type) {
     }
 }
 
-static bool is_paged(const trial *t) {
-    return t->count == 9;
-}
-
 static void make(trial *t) {
     source *s = &t->source;
     const bp_dtype type = draw_type(s, 4, types);
     attention = (bp_attention_call){.struct_size = sizeof attention, .pass = (bp_attention_pass)draw(s, 2)};
+    is_paged = is_counted = false;
     attention.has_scale = chance(s, 3);
     attention.scale = attention.has_scale ? 0.5 : 0;
     (chance(s, 4) ? make_paged : make_plain)(t, type);
-    describe(t, "attention pass %d causal %d gqa %d scale %d dropout %g paged %d", (int)attention.pass,
-             attention.is_causal, attention.enable_gqa, attention.has_scale, attention.dropout, is_paged(t));
+    describe(t,
+             "attention pass %d causal %d gqa %d scale %d dropout %g paged %d counted %d softcap %g window %d %d %d%s",
+             (int)attention.pass, attention.is_causal, attention.enable_gqa, attention.has_scale, attention.dropout,
+             is_paged, is_counted, attention.softcap, attention.has_window, (int)attention.window_left,
+             (int)attention.window_right, attention.lower_right ? " lower right" : "");
 }
 
 /* Writes output and logsumexp, for the gradients. */
@@ -158,6 +182,8 @@ static void prepare(const trial *t) {
     }
     c.pass = BP_ATTENTION_FORWARD;
     c.query = x[0], c.key = x[1], c.value = x[2], c.mask = x[3], c.seed = x[4];
+    c.lengths = is_counted ? x[5] : NULL;
+    x += is_counted;
     c.output = x[5], c.logsumexp = x[6];
     bp_attention_run(NULL, &c);
 }
@@ -170,10 +196,8 @@ static bp_status call(const trial *t, request what, const bp_options *set, void 
     }
     c.query = x[0], c.key = x[1], c.value = x[2], c.mask = x[3], c.seed = x[4];
     x += 5;
-    if (is_paged(t)) {
-        c.pages = x[0], c.lengths = x[1];
-        x += 2;
-    }
+    c.pages = is_paged ? *x++ : NULL;
+    c.lengths = is_paged || is_counted ? *x++ : NULL;
     c.output = x[0], c.logsumexp = x[1];
     if (c.pass == BP_ATTENTION_BACKWARD) {
         c.query_gradient = x[2], c.key_gradient = x[3], c.value_gradient = x[4], c.mask_gradient = x[5];

@@ -3,7 +3,10 @@
  *
  * X is the type of queries, keys, values and results, REAL (math.cl) the type of the computation. Rows are the queries of an
  * item. Heads that share a key and a value form one item. The order of a row's sums depends on the
- * number of keys, and on the device, alone. */
+ * number of keys, and on the device, alone.
+ *
+ * With SOFTCAP, scores are limited before the mask is added. With LIMITED, queries see the keys of a window, or their
+ * positions are counted from the last key. */
 #include "common.cl"
 #include "math.cl"
 #include "philox.cl"
@@ -52,14 +55,55 @@ static inline long row_at(const attention *p, const layout *of, long row) {
     return head * of->head + (row - head * p->queries) * of->row;
 }
 
-/* The number of keys that the causal mask permits for any of the rows. */
-static inline long permitted(const attention *p, long row, long rows) {
-    if (!p->causal) {
-        return p->keys;
-    }
-    const long first = row % p->queries, last = first + rows - 1;
-    return min(p->keys, min(last, p->queries - 1) + 1);
+#ifdef LIMITED
+/* The keys on both sides of its position that a query sees (-1: all), and the position of query 0. */
+typedef struct limits {
+    long left, right, origin;
+} limits;
+#define LIMITS_PARAMETER , const limits w
+#define LIMITS_POINTER , const limits *w
+#define LIMITS , &w
+#define SAME_LIMITS , w
+
+static inline long first_of(const attention *p, long query, const limits *w) {
+    return w->left < 0 ? 0 : clamp(query + w->origin - w->left, 0L, p->keys);
 }
+
+/* The first key that any of the rows sees. */
+static inline long begin_of(const attention *p, long row, long rows, const limits *w) {
+    const long first = row % p->queries;
+    return first_of(p, first + rows > p->queries ? 0 : first, w);
+}
+
+static inline long end_of(const attention *p, long query, const limits *w) {
+    const long right = p->causal ? 0 : w->right;
+    return right < 0 ? p->keys : clamp(query + w->origin + right + 1, 0L, p->keys);
+}
+#else
+#define LIMITS_PARAMETER
+#define LIMITS_POINTER
+#define LIMITS
+#define SAME_LIMITS
+
+static inline long end_of(const attention *p, long query) {
+    return p->causal ? min(query + 1, p->keys) : p->keys;
+}
+#endif
+
+/* The end of the keys that any of the rows sees. */
+static inline long permitted(const attention *p, long row, long rows LIMITS_POINTER) {
+    const long first = row % p->queries, last = first + rows - 1;
+    return end_of(p, min(last, p->queries - 1) SAME_LIMITS);
+}
+
+#ifdef SOFTCAP
+#define SOFTCAP_PARAMETER , REAL softcap
+static inline REAL cap(REAL score, REAL softcap) {
+    return softcap * tanh_of(divided(score, softcap));
+}
+#else
+#define SOFTCAP_PARAMETER
+#endif
 
 static inline REAL bias_at(const attention *p, __global const uchar *mask, long at) {
     switch (p->mask) {

@@ -83,19 +83,29 @@ static inline void pack_rows(__global const STORAGE *from, long row, long column
 }
 
 static inline void mask_scores(const attention *p, __global const uchar *mask, long mask_at, const panel *at, long from,
-                               int keys, REAL *score) {
+                               int keys, REAL *score LIMITS_POINTER) {
     for (int l = 0; l < QUERIES && p->mask != NO_MASK; l++) {
         const long first = mask_at + row_at(p, &p->of[MASK], row_of_lane(at, l)) + from * p->of[MASK].column;
         for (int j = 0; j < keys; j++) {
             score[j * QUERIES + l] += bias_at(p, mask, first + j * p->of[MASK].column);
         }
     }
+#ifdef LIMITED
+    for (int l = 0; l < QUERIES; l++) {
+        const long query = row_of_lane(at, l) % p->queries;
+        const long first = first_of(p, query, w) - from, end = end_of(p, query, w) - from;
+        for (int j = 0; j < keys; j++) {
+            score[j * QUERIES + l] = j >= first && j < end ? score[j * QUERIES + l] : -(REAL)INFINITY;
+        }
+    }
+#else
     for (int l = 0; l < QUERIES && p->causal; l++) {
         const long most = row_of_lane(at, l) % p->queries;
         for (long j = max(most + 1 - from, 0L); j < keys; j++) {
             score[j * QUERIES + l] = -(REAL)INFINITY;
         }
     }
+#endif
 }
 
 /* Replaces scores by weights, updates the greatest score and the sum, and sets the factors of earlier sums. */
@@ -188,7 +198,8 @@ __kernel void attention_panels(__global const STORAGE *query, ulong query_first,
                                __global const uchar *mask, ulong mask_first, __global const long *seed,
                                ulong seed_first, __global STORAGE *output, ulong output_first,
                                __global REAL *logsumexp, ulong logsumexp_first, __global REAL *memory,
-                               ulong memory_first, const attention p, REAL scale, REAL kept) {
+                               ulong memory_first, const attention p, REAL scale,
+                               REAL kept LIMITS_PARAMETER SOFTCAP_PARAMETER) {
     __global REAL *slot = memory + (long)memory_first + get_global_id(0) * p.slot;
     const ulong seed_0 = p.drops ? (ulong)seed[seed_first] : 0;
     const ulong seed_1 = p.drops ? (ulong)seed[(long)seed_first + p.seed_column] : 0;
@@ -198,7 +209,7 @@ __kernel void attention_panels(__global const STORAGE *query, ulong query_first,
         const long item = unit % items, row = (p.blocks - 1 - unit / items) * p.panels * QUERIES;
         const long rows = min((long)p.panels * QUERIES, p.rows - row);
         const int panels = (int)((rows + QUERIES - 1) / QUERIES);
-        long at[TENSORS], last = 0;
+        long at[TENSORS], last = 0, begin = 0;
         panel of[MOST_PANELS];
         find_item(&p, item, at);
         for (int i = 0; i < panels; i++) {
@@ -212,21 +223,34 @@ __kernel void attention_panels(__global const STORAGE *query, ulong query_first,
             for (long c = 0; c < p.value_size * QUERIES; c++) {
                 slot[p.sum_at + i * p.value_size * QUERIES + c] = 0;
             }
-            last = max(last, permitted(&p, of[i].row, of[i].rows));
+            last = max(last, permitted(&p, of[i].row, of[i].rows LIMITS));
         }
-        for (long from = 0; from < last; from += KEYS) {
+#ifdef LIMITED
+        begin = begin_of(&p, row, rows, &w) / KEYS * KEYS;
+#endif
+        for (long from = begin; from < last; from += KEYS) {
             const int keys = (int)min((long)KEYS, last - from);
             const block left = block_at(&p, KEY, key + (long)key_first + at[KEY], from, keys, p.size, slot + p.key_at);
             const block right =
                 block_at(&p, VALUE, value + (long)value_first + at[VALUE], from, keys, p.value_size, slot + p.value_at);
             for (int i = 0; i < panels; i++) {
-                const int own = (int)min((long)keys, permitted(&p, of[i].row, of[i].rows) - from);
+                const int own = (int)min((long)keys, permitted(&p, of[i].row, of[i].rows LIMITS) - from);
                 REAL score[KEYS * QUERIES], factor[QUERIES];
                 if (own <= 0) {
                     continue;
                 }
+#ifdef LIMITED
+                if (begin_of(&p, of[i].row, of[i].rows, &w) >= from + keys) {
+                    continue;
+                }
+#endif
                 multiply_keys(own, p.size, left.at, left.row, 1, slot + i * p.size * QUERIES, score, NULL);
-                mask_scores(&p, mask + (long)mask_first, at[MASK], &of[i], from, own, score);
+#ifdef SOFTCAP
+                for (int s = 0; s < own * QUERIES; s++) {
+                    score[s] = cap(score[s], softcap);
+                }
+#endif
+                mask_scores(&p, mask + (long)mask_first, at[MASK], &of[i], from, own, score LIMITS);
                 weigh(own, score, &of[i], factor);
                 if (p.drops) {
                     drop(&p, &of[i], seed_0, seed_1 + (ulong)(item * p.rows), from, own, kept, score);

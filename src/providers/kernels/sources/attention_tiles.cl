@@ -137,6 +137,16 @@ static inline void mask_row(const attention *p, __global const uchar *mask, long
     }
 }
 
+#ifdef LIMITED
+/* Scores of the first keys of a row become -infinity. */
+static inline void leave_out(REAL score[RUN], int keys) {
+#pragma unroll
+    for (int j = 0; j < RUN; j++) {
+        score[j] = j < keys ? -(REAL)INFINITY : score[j];
+    }
+}
+#endif
+
 static inline void drop_row(const attention *p, uint4 words, REAL kept, REAL weight[RUN]) {
     weight[0] = words.x < p->limit ? (REAL)0 : weight[0] * kept;
     weight[1] = words.y < p->limit ? (REAL)0 : weight[1] * kept;
@@ -148,11 +158,15 @@ __kernel GROUP_SIZE(ITEMS, 1) void
 attention_tiles(__global const STORAGE *query, ulong query_first, __global const STORAGE *key, ulong key_first,
                 __global const STORAGE *value, ulong value_first, __global const uchar *mask, ulong mask_first,
                 __global const long *seed, ulong seed_first, __global STORAGE *output, ulong output_first,
-                __global REAL *logsumexp, ulong logsumexp_first, const attention p, REAL scale, REAL kept) {
+                __global REAL *logsumexp, ulong logsumexp_first, const attention p, REAL scale,
+                REAL kept LIMITS_PARAMETER SOFTCAP_PARAMETER) {
     SHARED REAL queries[2][DEEP * QUERY_LINE] __attribute__((aligned(32))),
         pieces[2][DEEP * LINE] __attribute__((aligned(32))), weights[KEYS * QUERY_LINE] __attribute__((aligned(32))),
         shared[SIDE * QUERY_LINE] __attribute__((aligned(32)));
     SHARED long query_row[QUERIES], mask_at[QUERIES], keys_of[QUERIES];
+#ifdef LIMITED
+    SHARED long first_at[QUERIES];
+#endif
     const int id = get_local_id(0), x = id % SIDE, y = id / SIDE;
     const reading of_keys = reading_of(&p.of[KEY], id / DEEP, id % DEEP, ITEMS / DEEP, id % DEEP * LINE + id / DEEP,
                                        ITEMS / DEEP),
@@ -166,14 +180,22 @@ attention_tiles(__global const STORAGE *query, ulong query_first, __global const
         const long items = p.units / p.blocks;
         const long item = unit % items, row = (p.blocks - 1 - unit / items) * QUERIES;
         const int rows = (int)min((long)QUERIES, p.rows - row);
-        const long last = permitted(&p, row, rows);
+        const long last = permitted(&p, row, rows LIMITS);
+#ifdef LIMITED
+        const long begin = begin_of(&p, row, rows, &w) / KEYS * KEYS;
+#else
+        const long begin = 0;
+#endif
         long at[TENSORS];
         find_item(&p, item, at);
         if (id < QUERIES) {
             const long own = row + min(id, rows - 1);
             query_row[id] = row_at(&p, &p.of[QUERY], own);
             mask_at[id] = at[MASK] + row_at(&p, &p.of[MASK], own);
-            keys_of[id] = p.causal ? min(own % p.queries + 1, p.keys) : p.keys;
+            keys_of[id] = end_of(&p, own % p.queries LIMITS);
+#ifdef LIMITED
+            first_at[id] = first_of(&p, own % p.queries, &w);
+#endif
         }
         barrier(CLK_LOCAL_MEM_FENCE);
         __global const STORAGE *own_queries = query + (long)query_first + at[QUERY];
@@ -192,9 +214,9 @@ attention_tiles(__global const STORAGE *query, ulong query_first, __global const
             clear(result[span]);
         }
         read_queries(own_queries, query_row, rows, 0, &p, query_part);
-        read_piece(own_keys, &of_keys, last, p.size, part);
+        read_piece(own_keys + begin * p.of[KEY].row, &of_keys, last - begin, p.size, part);
         int turn = 0; /* a piece is overwritten after the next barrier, when all have multiplied it */
-        for (long from = 0; from < last; from += KEYS) {
+        for (long from = begin; from < last; from += KEYS) {
             const int keys = (int)min((long)KEYS, last - from);
             __global const STORAGE *key_block = own_keys + from * p.of[KEY].row;
             __global const STORAGE *value_block = own_values + from * p.of[VALUE].row;
@@ -220,8 +242,17 @@ attention_tiles(__global const STORAGE *query, ulong query_first, __global const
 #pragma unroll
             for (int i = 0; i < ROWS; i++) {
                 const int own = y * ROWS + i;
+#ifdef SOFTCAP
+#pragma unroll
+                for (int j = 0; j < RUN; j++) {
+                    score[i][j] = cap(score[i][j], softcap);
+                }
+#endif
                 mask_row(&p, mask + (long)mask_first, mask_at[own] + own_key * p.of[MASK].column,
                          (int)clamp(keys_of[own] - own_key, 0L, (long)RUN), score[i]);
+#ifdef LIMITED
+                leave_out(score[i], (int)clamp(first_at[own] - own_key, 0L, (long)RUN));
+#endif
                 best[i] = greatest[i];
 #pragma unroll
                 for (int j = 0; j < RUN; j++) {

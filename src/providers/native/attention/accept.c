@@ -31,18 +31,27 @@ static double cost_of(const bp_host *host, const bp_problem *problem, const bp__
     const bp_attention_problem *p = &problem->of.attention;
     const double lanes = set->numbers->lanes, queries = (double)p->queries;
     const double rows = queries >= lanes ? queries : queries <= 4 && !set->pairs ? 2 * queries : lanes;
-    const double keys = p->causal ? (double)p->keys / 2 + 64 : (double)p->keys;
+    const double keys = bp__attention_mean_seen(p, 64);
     const double scores = (double)p->batch * rows * keys, columns = (double)p->size + (double)p->value_size;
     const double rate =
         set->pairs ? bp__native_bf16_rate()
                    : bp__native_rate(bp__native_isa(host, problem), problem->dtype == BP_F64 ? BP_F64 : BP_F32);
     const bool weighs = bp__attention_weighs(problem) && kernel != BP__ATTENTION_MATH;
-    const double products = problem->op != BP_OP_ATTENTION_BACKWARD ? 1 : weighs ? 5 : 4;
+    const double products = !bp__attention_is_backward(problem) ? 1 : weighs ? 5 : 4;
     const double kernel_factor = kernel == BP__ATTENTION_FLASH ? 1 : kernel == BP__ATTENTION_EFFICIENT ? 1.06 : 1.3;
     /* Weights are rounded, and so are keys and values of f32 once for a block of 256 rows. */
     const double rounding = set->pairs ? (problem->dtype == BP_F32 ? 3 : 2) / lanes : 0;
     const double masks = p->tensor[BP_ATTENTION_MASK].dtype ? 0.5 : 0, dropout = p->dropout > 0 ? 6 : 0;
-    return 500 + kernel_factor * scores * (columns * products * 1.1 / rate + 16 / lanes + rounding + masks + dropout);
+    const double caps = p->softcap > 0 ? 24 / lanes : 0;
+    return 500 +
+           kernel_factor * scores * (columns * products * 1.1 / rate + 16 / lanes + rounding + masks + dropout + caps);
+}
+
+/* Keys that nothing sees are not read. */
+static bool propagates_nan(const bp_problem *problem, bp__attention_kernel kernel) {
+    const bp_attention_problem *p = &problem->of.attention;
+    return !bp__attention_has_window(p) && !bp__attention_is_counted(problem) &&
+           (!p->causal || kernel == BP__ATTENTION_MATH);
 }
 
 static void offer(const bp_host *host, const bp_problem *problem, const bp__attention_set *set,
@@ -53,7 +62,7 @@ static void offer(const bp_host *host, const bp_problem *problem, const bp__atte
     verdict.algorithm = set->pairs ? name_of_pairs : names[kernel];
     verdict.properties = BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT |
                          (problem->dtype == BP_F64 ? BP_PROPERTY_ACCUMULATES_F64 : BP_PROPERTY_ACCUMULATES_F32);
-    verdict.properties |= problem->of.attention.causal && kernel != BP__ATTENTION_MATH ? 0 : BP_PROPERTY_PROPAGATES_NAN;
+    verdict.properties |= propagates_nan(problem, kernel) ? BP_PROPERTY_PROPAGATES_NAN : 0;
     verdict.properties |= set->pairs && problem->dtype == BP_F32 ? BP_PROPERTY_ROUNDS_BELOW_TF32 : 0;
     verdict.threads = f.threads;
     verdict.cost_ns = f.threads > 1 ? alone / (0.95 * f.threads) + 4000 : alone;
@@ -65,7 +74,8 @@ static void offer(const bp_host *host, const bp_problem *problem, const bp__atte
 static void accept_pairs(const bp_host *host, const bp_problem *problem, bp__attention_set set, bp_offers *offers) {
     const char *why = "";
     const bool rounds = problem->dtype == BP_F32;
-    if ((problem->dtype != BP_BF16 && !rounds) || problem->op != BP_OP_ATTENTION) {
+    if ((problem->dtype != BP_BF16 && !rounds) ||
+        (problem->op != BP_OP_ATTENTION && problem->op != BP_OP_ATTENTION_LENGTHS)) {
         return;
     }
     set.pairs = bp__attention_pairs_for(host, problem, &why);
@@ -108,7 +118,7 @@ static bp_status plan(const bp_host *host, const bp_problem *problem, const void
     if (f->kernel == BP__ATTENTION_MATH) {
         return bp__attention_plan_math(host, problem, &f->set, f->threads, prepared);
     }
-    return problem->op != BP_OP_ATTENTION_BACKWARD
+    return !bp__attention_is_backward(problem)
                ? bp__attention_plan_forward(host, problem, &f->set, f->kernel, f->threads, prepared)
                : bp__attention_plan_backward(host, problem, &f->set, f->kernel, f->threads, prepared);
 }

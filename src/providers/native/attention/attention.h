@@ -22,7 +22,14 @@
 #ifndef BP_NATIVE_ATTENTION_H
 #define BP_NATIVE_ATTENTION_H
 
+#include "providers/attention/keys.h"
 #include "providers/native/gemm/choose.h"
+
+/* The keys of a panel that its lanes see, a number for each lane: keys from `first` (NULL: from 0) on, before `end`
+ * (NULL: all). */
+typedef struct bp__attention_limits {
+    const void *first, *end;
+} bp__attention_limits;
 
 /* Kernels for one type of computation. Panels are arrays [keys][lanes]. */
 typedef struct bp__attention_numbers {
@@ -32,10 +39,12 @@ typedef struct bp__attention_numbers {
      * (NULL) c is not read. */
     void (*product)(int64_t rows, int64_t inner, const void *a, int64_t a_row, int64_t a_inner, const void *b, void *c,
                     const void *factor);
+    /* Replaces scores x by cap tanh(x / cap). `slopes` (NULL: none) gets the derivatives. */
+    void (*cap)(int64_t count, void *scores, double cap, void *slopes);
     /* Replaces scores by weights e^(score - greatest), updates greatest and sum, and writes the factor for earlier
-     * sums. `bias` (NULL: none) is added first. Keys from `limits` (NULL: none) on have weight 0. */
-    void (*softmax)(int64_t keys, void *scores, const void *bias, const void *limits, void *greatest, void *sum,
-                    void *factor);
+     * sums. `bias` (NULL: none) is added first. Keys outside the limits have weight 0. */
+    void (*softmax)(int64_t keys, void *scores, const void *bias, bp__attention_limits limits, void *greatest,
+                    void *sum, void *factor);
     /* The same for one query, whose scores are contiguous. */
     void (*dots)(int64_t keys, int64_t size, const void *query, const void *key, int64_t key_row, void *scores);
     void (*softmax_row)(int64_t keys, void *scores, const void *bias, void *greatest, void *sum, void *factor);
@@ -43,9 +52,11 @@ typedef struct bp__attention_numbers {
                     const void *factor);
     /* Replaces scores by weights e^(score - center - logarithm), of each lane. `sums` has a line of centers, and one of
      * logarithms. */
-    void (*weigh)(int64_t keys, void *scores, const void *bias, const void *limits, const void *sums);
+    void (*weigh)(int64_t keys, void *scores, const void *bias, bp__attention_limits limits, const void *sums);
     /* slopes[k] = weights[k] * (slopes[k] - shares), of each lane. */
     void (*slope)(int64_t keys, void *slopes, const void *weights, const void *shares);
+    /* of[i] = of[i] * by[i] */
+    void (*multiply)(int64_t count, void *of, const void *by);
     /* c[i][lane] = c[i][lane] * a[lane] + more[i][lane] * b[lane] */
     void (*merge)(int64_t rows, int64_t lanes, void *c, const void *a, const void *more, const void *b);
     /* Multiply `count` numbers by a factor; replace slopes by weights[k] * (slopes[k] - the sum of their products). */
@@ -142,13 +153,22 @@ static inline bool bp__attention_weighs(const bp_problem *problem) {
     return problem->dtype < BP_F32 && dtype == BP_F32;
 }
 
+static inline bool bp__attention_is_backward(const bp_problem *problem) {
+    return problem->op == BP_OP_ATTENTION_BACKWARD || problem->op == BP_OP_ATTENTION_LENGTHS_BACKWARD;
+}
+
+/* Whether items have numbers of keys of their own, without pages. */
+static inline bool bp__attention_is_counted(const bp_problem *problem) {
+    return problem->op == BP_OP_ATTENTION_LENGTHS || problem->op == BP_OP_ATTENTION_LENGTHS_BACKWARD;
+}
+
 typedef enum bp__attention_kernel {
     BP__ATTENTION_FLASH,
     BP__ATTENTION_EFFICIENT,
     BP__ATTENTION_MATH
 } bp__attention_kernel;
 
-/* Plan ATTENTION by flash or mem_efficient, both operations by math, and ATTENTION_BACKWARD by the other two. */
+/* Plan the forward pass by flash or mem_efficient, both passes by math, and the gradients by the other two. */
 bp_status bp__attention_plan_forward(const bp_host *host, const bp_problem *problem, const bp__attention_set *set,
                                      bp__attention_kernel kernel, int threads, bp_prepared **prepared);
 bp_status bp__attention_plan_math(const bp_host *host, const bp_problem *problem, const bp__attention_set *set,

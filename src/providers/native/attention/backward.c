@@ -4,6 +4,8 @@
  *     d = g V'                   s = w (d - sum of g o)
  *     value_gradient = w' g      query_gradient = scale s K      key_gradient = scale s' Q      mask_gradient = s
  *
+ * With a softcap, s is multiplied by its derivative for the gradients by query and key.
+ *
  * Weights are computed again from LOGSUMEXP, a panel of queries and a block of keys at a time. If it has too few
  * digits, the greatest score and the sum of a row are computed again first. If a gradient by the mask has more digits
  * than OUTPUT, the sum of g o is the sum of w d, which has no rounding of OUTPUT. One sweep computes the gradient by
@@ -20,6 +22,7 @@ typedef struct prepared {
     bp__attention_work work; /* must be first */
     /* Offsets of the arrays in a thread's memory. */
     size_t queries, gradients, query_rows, gradient_rows, weights, dropped, slopes, bias, limits, ones, keys, values;
+    size_t caps;            /* the derivatives of the softcap, if there is one */
     size_t sums, more_sums; /* of the gradients of a unit */
     size_t mask_sums;       /* two panels, if there is a gradient by the mask */
     size_t rows;            /* of the workspace: what is known of each row */
@@ -36,7 +39,7 @@ typedef struct call {
 typedef struct unit {
     const prepared *plan;
     bp__attention_item item;
-    char *queries, *gradients, *query_rows, *gradient_rows, *weights, *dropped, *slopes, *bias, *limits, *ones;
+    char *queries, *gradients, *query_rows, *gradient_rows, *weights, *dropped, *slopes, *bias, *limits, *ones, *caps;
     char *keys, *values, *sums, *more_sums, *mask_sums;
     const char *key, *value; /* of a block */
     int64_t key_row, value_row;
@@ -54,6 +57,7 @@ static unit unit_of(const call *c, char *memory) {
                   .slopes = memory + plan->slopes,
                   .bias = memory + plan->bias,
                   .limits = memory + plan->limits,
+                  .caps = memory + plan->caps,
                   .ones = memory + plan->ones,
                   .keys = memory + plan->keys,
                   .values = memory + plan->values,
@@ -109,13 +113,17 @@ static bool lacks_digits(double logsumexp) {
     return fabs(logsumexp) > 1024 && isfinite(logsumexp);
 }
 
-/* Adds a block of keys to the greatest score and the sum of a row. */
-static void add_scores(const unit *u, const call *c, int64_t row, int64_t from, int64_t keys) {
+/* Adds keys of a block, which begins at `block`, to the greatest score and the sum of a row. */
+static void add_scores(const unit *u, const call *c, int64_t row, int64_t block, int64_t from, int64_t keys) {
     const bp__attention_numbers *numbers = numbers_of(u);
     const bp_attention_problem *p = u->item.problem;
     const char *bias = u->item.tensor[BP_ATTENTION_MASK] ? u->bias : NULL;
     load_row(u, BP_ATTENTION_QUERY, row, p->size, p->scale, u->query_rows);
-    numbers->dots(keys, p->size, u->query_rows, u->key, u->key_row, u->weights);
+    numbers->dots(keys, p->size, u->query_rows, u->key + (from - block) * u->key_row * (int64_t)numbers->number,
+                  u->key_row, u->weights);
+    if (p->softcap > 0) {
+        numbers->cap(keys, u->weights, p->softcap, NULL);
+    }
     if (bias) {
         bp__attention_bias(&u->item, row, from, keys, u->bias, 1);
     }
@@ -126,14 +134,19 @@ static void add_scores(const unit *u, const call *c, int64_t row, int64_t from, 
 /* Computes the sums of the rows that lack digits; LOGARITHM is the sum meanwhile. */
 static void sum_rows(unit *u, const call *c, int64_t row, int64_t rows) {
     const bp__attention_numbers *numbers = numbers_of(u);
-    const int64_t all = u->item.problem->keys;
+    const int64_t all = u->item.keys;
+    const bp__attention_range seen = bp__attention_seen(&u->item, row, rows);
     for (int64_t from = 0; from < all; from += BP__ATTENTION_KEYS) {
         const int64_t block = bp__least(BP__ATTENTION_KEYS, all - from);
+        if (bp__attention_skips(seen, from, block)) {
+            continue;
+        }
         u->key = bp__attention_block(&u->item, BP_ATTENTION_KEY, from, block, u->keys, &u->key_row);
         for (int64_t i = row; i < row + rows; i++) {
-            const int64_t keys = bp__least(block, bp__attention_permitted(&u->item, i) - from);
-            if (keys > 0 && lacks_digits(logsumexp_of(u, i))) {
-                add_scores(u, c, i, from, keys);
+            const int64_t first = bp__most(from, bp__attention_first(&u->item, i)),
+                          end = bp__least(from + block, bp__attention_end(&u->item, i));
+            if (first < end && lacks_digits(logsumexp_of(u, i))) {
+                add_scores(u, c, i, from, first, end - first);
             }
         }
     }
@@ -185,8 +198,11 @@ static char *compute_slopes(const unit *u, int64_t row, int64_t rows, int64_t fr
     const bp_attention_problem *p = u->item.problem;
     const size_t panel = (size_t)(keys * numbers->lanes) * numbers->number;
     numbers->product(keys, p->size, u->key, u->key_row, 1, queries, u->weights, NULL);
+    if (p->softcap > 0) {
+        numbers->cap(keys * numbers->lanes, u->weights, p->softcap, u->caps);
+    }
     const char *bias = bp__attention_panel_bias(&u->item, row, rows, from, keys, u->bias);
-    const char *limits = bp__attention_panel_limits(&u->item, row, rows, from, keys, u->limits);
+    const bp__attention_limits limits = bp__attention_panel_limits(&u->item, row, rows, from, keys, u->limits);
     numbers->weigh(keys, u->weights, bias, limits, lines);
     numbers->product(keys, p->value_size, u->value, u->value_row, 1, gradients, u->slopes, NULL);
     char *weights = u->weights;
@@ -200,6 +216,14 @@ static char *compute_slopes(const unit *u, int64_t row, int64_t rows, int64_t fr
     return weights;
 }
 
+/* Makes the slopes by scores slopes by products of queries and keys. */
+static void leave_cap(const unit *u, int64_t keys) {
+    const bp__attention_numbers *numbers = numbers_of(u);
+    if (u->item.problem->softcap > 0) {
+        numbers->multiply(keys * numbers->lanes, u->slopes, u->caps);
+    }
+}
+
 static void load_block(unit *u, int64_t from, int64_t keys) {
     u->key = bp__attention_block(&u->item, BP_ATTENTION_KEY, from, keys, u->keys, &u->key_row);
     u->value = bp__attention_block(&u->item, BP_ATTENTION_VALUE, from, keys, u->values, &u->value_row);
@@ -210,15 +234,19 @@ static void load_block(unit *u, int64_t from, int64_t keys) {
 /* Computes SHARE of rows from their weights, as the sum of slopes from which nothing was subtracted. */
 static void weigh_shares(unit *u, const call *c, int64_t row, int64_t rows) {
     const bp__attention_numbers *numbers = numbers_of(u);
-    const int64_t lanes = numbers->lanes, all = u->item.problem->keys;
+    const int64_t lanes = numbers->lanes, all = u->item.keys;
     for (int64_t at = row; at < row + rows; at += lanes) {
         const int64_t count = bp__least(lanes, row + rows - at);
         char *shares = number_of_row(u, c, at, SHARE);
         numbers->set(shares, count, 0);
         numbers->set(u->mask_sums, lanes, 0);
         load_panel(u, c, at, count, u->queries, u->gradients, u->query_rows);
+        const bp__attention_range seen = bp__attention_seen(&u->item, at, count);
         for (int64_t from = 0; from < all; from += BP__ATTENTION_KEYS) {
             const int64_t keys = bp__least(BP__ATTENTION_KEYS, all - from);
+            if (bp__attention_skips(seen, from, keys)) {
+                continue;
+            }
             load_block(u, from, keys);
             compute_slopes(u, at, count, from, keys, u->queries, u->gradients, u->query_rows);
             numbers->product(1, keys, u->ones, 0, 0, u->slopes, u->mask_sums, u->ones);
@@ -279,15 +307,20 @@ static void query_gradient(bp__attention_call *base, int64_t index, char *memory
                        u.queries + (size_t)(j * p->size) * line, u.gradients + (size_t)(j * p->value_size) * line,
                        u.more_sums + (size_t)(ROW_NUMBERS * j) * line);
         }
-        for (int64_t from = 0; from < p->keys; from += BP__ATTENTION_KEYS) {
-            const int64_t keys = bp__least(BP__ATTENTION_KEYS, p->keys - from);
+        const bp__attention_range all = bp__attention_seen(&u.item, row, rows);
+        for (int64_t from = 0; from < u.item.keys; from += BP__ATTENTION_KEYS) {
+            const int64_t keys = bp__least(BP__ATTENTION_KEYS, u.item.keys - from);
+            if (bp__attention_skips(all, from, keys)) {
+                continue;
+            }
             load_block(&u, from, keys);
             for (int64_t j = 0; j < panels; j++) {
                 const int64_t first = row + j * lanes, count = bp__least(lanes, rows - j * lanes);
-                if (bp__attention_most_permitted(&u.item, first, count) > from) {
+                if (!bp__attention_skips(bp__attention_seen(&u.item, first, count), from, keys)) {
                     compute_slopes(&u, first, count, from, keys, u.queries + (size_t)(j * p->size) * line,
                                    u.gradients + (size_t)(j * p->value_size) * line,
                                    u.more_sums + (size_t)(ROW_NUMBERS * j) * line);
+                    leave_cap(&u, keys);
                     numbers->product(p->size, keys, u.key, 1, u.key_row, u.slopes,
                                      u.sums + (size_t)(j * p->size) * line, u.ones);
                 }
@@ -355,23 +388,28 @@ static void key_gradients(bp__attention_call *base, int64_t index, char *memory)
     u.item = bp__attention_item_of(base, bp__attention_sweep_item(work, c->now, index / blocks, 0));
     for (int64_t i = 0; i < c->now->items; i++) {
         u.item = bp__attention_item_of(base, bp__attention_sweep_item(work, c->now, index / blocks, i));
-        load_block(&u, from, keys);
+        const int64_t own = bp__least(keys, u.item.keys - from);
+        if (work->rows == 0 || bp__attention_skips(bp__attention_seen(&u.item, 0, work->rows), from, own)) {
+            continue;
+        }
+        load_block(&u, from, own);
         for (int64_t row = 0; row < work->rows; row += lanes) {
             const int64_t rows = bp__least(lanes, work->rows - row);
-            if (bp__attention_most_permitted(&u.item, row, rows) <= from) {
+            if (bp__attention_skips(bp__attention_seen(&u.item, row, rows), from, own)) {
                 continue;
             }
             load_panel(&u, c, row, rows, u.queries, u.gradients, u.query_rows);
-            char *weights = compute_slopes(&u, row, rows, from, keys, u.queries, u.gradients, u.query_rows);
+            char *weights = compute_slopes(&u, row, rows, from, own, u.queries, u.gradients, u.query_rows);
             if (by_value) {
-                clear_lanes(&u, rows, keys, weights);
+                clear_lanes(&u, rows, own, weights);
                 pack_rows(&u, BP_ATTENTION_OUTPUT_GRADIENT, row, rows, p->value_size, u.gradient_rows);
-                add_rows(&u, keys, p->value_size, weights, u.gradient_rows, u.more_sums);
+                add_rows(&u, own, p->value_size, weights, u.gradient_rows, u.more_sums);
             }
             if (by_key) {
-                clear_lanes(&u, rows, keys, u.slopes);
+                leave_cap(&u, own);
+                clear_lanes(&u, rows, own, u.slopes);
                 pack_rows(&u, BP_ATTENTION_QUERY, row, rows, p->size, u.query_rows);
-                add_rows(&u, keys, p->size, u.slopes, u.query_rows, u.sums);
+                add_rows(&u, own, p->size, u.slopes, u.query_rows, u.sums);
             }
         }
     }
@@ -446,9 +484,14 @@ static void mask_gradient(bp__attention_call *base, int64_t index, char *memory)
         u.item = bp__attention_item_of(base, bp__attention_sweep_item(work, c->now, target, i));
         for (int64_t at = row; at < end; at += lanes) {
             const int64_t rows = bp__least(lanes, end - at);
+            const int64_t own = bp__least(to, u.item.keys);
+            const bp__attention_range seen = bp__attention_seen(&u.item, at, rows);
             load_panel(&u, c, at, rows, u.queries, u.gradients, u.query_rows);
-            for (int64_t from = first; from < to; from += BP__ATTENTION_KEYS) {
-                const int64_t keys = bp__least(BP__ATTENTION_KEYS, to - from);
+            for (int64_t from = first; from < own; from += BP__ATTENTION_KEYS) {
+                const int64_t keys = bp__least(BP__ATTENTION_KEYS, own - from);
+                if (bp__attention_skips(seen, from, keys)) {
+                    continue;
+                }
                 load_block(&u, from, keys);
                 compute_slopes(&u, at, rows, from, keys, u.queries, u.gradients, u.query_rows);
                 add_slopes(&u, rows, keys);
@@ -486,6 +529,10 @@ static bp_status run_attention_backward(const bp_prepared *self, const bp_operan
     const bp__attention_work *work = &plan->work;
     const bp__attention_numbers *numbers = work->set.numbers;
     call c = {.base = bp__attention_call_of(work, operands, exec)};
+    const bp_status checked = bp__attention_check_numbers(&c.base);
+    if (checked != BP_OK) {
+        return checked;
+    }
     for (int i = 0; i < work->threads; i++) {
         numbers->set(c.base.workspace + (size_t)i * work->memory + plan->ones, lines_of_ones(work) * numbers->lanes, 1);
     }
@@ -518,7 +565,8 @@ static void lay_out(prepared *plan) {
     plan->dropped = bp__attention_reserve(&end, number, p->dropout > 0 ? keys : 0, lanes);
     plan->slopes = bp__attention_reserve(&end, number, keys, lanes);
     plan->bias = bp__attention_reserve(&end, number, p->tensor[BP_ATTENTION_MASK].dtype ? keys : 0, lanes);
-    plan->limits = bp__attention_reserve(&end, number, 1, lanes);
+    plan->limits = bp__attention_reserve(&end, number, 2, lanes);
+    plan->caps = bp__attention_reserve(&end, number, p->softcap > 0 ? keys : 0, lanes);
     plan->ones = bp__attention_reserve(&end, number, lines_of_ones(&plan->work), lanes);
     plan->keys = bp__attention_reserve(&end, number, keys, p->size);
     plan->values = bp__attention_reserve(&end, number, keys, p->value_size);

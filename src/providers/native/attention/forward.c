@@ -21,6 +21,7 @@ typedef struct prepared {
     int64_t part, parts;   /* keys of a part; parts */
     /* Offsets of the arrays in a thread's memory. */
     size_t queries, sums, scores, bias, keys, values, state;
+    size_t apart;                 /* with a window: numbers of a block of keys, and of the columns of a value */
     size_t partial, partial_size; /* bytes of the workspace: the sums of all parts; the sums of one unit */
 } prepared;
 
@@ -31,7 +32,7 @@ typedef struct unit {
     int64_t row, rows; /* first row and number of rows */
     int64_t from, to;  /* keys */
     char *queries, *sums, *scores, *bias, *keys, *values;
-    char *greatest, *sum, *factor, *limits;
+    char *greatest, *sum, *factor, *limits, *apart;
 } unit;
 
 static inline size_t number_size(const prepared *plan) {
@@ -72,6 +73,14 @@ static block_rows values_at(const unit *u, int64_t from, int64_t keys) {
     return b;
 }
 
+/* Limits the scores, which are contiguous. */
+static void cap(const unit *u, int64_t count, char *scores) {
+    const double softcap = u->item.problem->softcap;
+    if (softcap > 0) {
+        u->plan->work.set.numbers->cap(count, scores, softcap, NULL);
+    }
+}
+
 /* Computes the scores of a panel for a block of keys. */
 static void score(const unit *u, const char *queries, block_rows key, int64_t keys, char *scores) {
     const bp__attention_set *set = &u->plan->work.set;
@@ -83,6 +92,7 @@ static void score(const unit *u, const char *queries, block_rows key, int64_t ke
     } else {
         set->numbers->product(keys, p->size, key.at, key.row, 1, queries, scores, NULL);
     }
+    cap(u, keys * set->numbers->lanes, scores);
 }
 
 /* Adds the weighted values of a block of keys to the sums of a panel. */
@@ -95,6 +105,72 @@ static void add_values(const unit *u, block_rows value, int64_t keys, char *weig
     } else {
         set->numbers->product(columns, keys, value.at, 1, value.row, weights, sums, factor);
     }
+}
+
+/* ---- Values that are not finite ----
+ *
+ * A weight of 0 times such a value is NaN. With a window, which may leave out memory that holds anything, a block with
+ * such values is added row by row where a panel sees it in part. */
+
+/* Whether all values of a block are finite. Sums of them times 0 are not 0 otherwise. */
+static bool are_finite(const unit *u, int64_t from, int64_t keys) {
+    const bp__attention_numbers *numbers = u->plan->work.set.numbers;
+    const int64_t columns = u->item.problem->value_size;
+    char *sums = u->apart + BP__ATTENTION_KEYS * numbers->number, *one = sums + (size_t)columns * numbers->number;
+    int64_t row;
+    const char *value = bp__attention_block(&u->item, BP_ATTENTION_VALUE, from, keys, u->values, &row);
+    numbers->set(u->apart, keys, 0);
+    numbers->set(sums, columns, 0);
+    numbers->set(one, 1, 1);
+    numbers->combine(keys, columns, u->apart, value, row, sums, one);
+    bool finite = true;
+    for (int64_t e = 0; e < columns && finite; e++) {
+        finite = numbers->load(sums + (size_t)e * numbers->number) == 0;
+    }
+    return finite;
+}
+
+/* Whether some rows see a block only in part, and values of it must be added row by row. */
+static bool needs_rows(const unit *u, int64_t row, int64_t rows, int64_t from, int64_t keys) {
+    if (!bp__attention_has_window(u->item.problem)) {
+        return false;
+    }
+    const bp__attention_limits limits = bp__attention_panel_limits(&u->item, row, rows, from, keys, u->limits);
+    return (limits.first || limits.end) && !are_finite(u, from, keys);
+}
+
+/* Copies numbers that are `step` and `to_step` numbers apart. */
+static void copy_numbers(const unit *u, int64_t count, const char *from, int64_t step, char *to, int64_t to_step) {
+    const size_t number = number_size(u->plan);
+    for (int64_t i = 0; i < count; i++) {
+        memcpy(to + (size_t)(i * to_step) * number, from + (size_t)(i * step) * number, number);
+    }
+}
+
+/* As add_values(), with the keys that each row sees. It overwrites the memory for a block of values. */
+static void add_values_by_rows(const unit *u, int64_t row, int64_t rows, int64_t from, int64_t keys,
+                               const char *weights, char *sums, const char *factor) {
+    const bp__attention_numbers *numbers = u->plan->work.set.numbers;
+    const int64_t columns = u->item.problem->value_size, lanes = numbers->lanes;
+    char *own = u->apart, *own_sums = own + BP__ATTENTION_KEYS * numbers->number;
+    int64_t value_row;
+    const char *value = bp__attention_block(&u->item, BP_ATTENTION_VALUE, from, keys, u->values, &value_row);
+    for (int64_t lane = 0; lane < rows; lane++) {
+        const size_t at = (size_t)lane * numbers->number;
+        const int64_t first = bp__most(bp__attention_first(&u->item, row + lane) - from, 0),
+                      end = bp__least(bp__attention_end(&u->item, row + lane) - from, keys),
+                      seen = bp__most(end - first, 0);
+        copy_numbers(u, seen, weights + (size_t)(first * lanes) * numbers->number + at, lanes, own, 1);
+        copy_numbers(u, columns, sums + at, lanes, own_sums, 1);
+        numbers->combine(seen, columns, own, value + first * value_row * (int64_t)numbers->number, value_row, own_sums,
+                         factor + at);
+        copy_numbers(u, columns, own_sums, 1, sums + at, lanes);
+    }
+}
+
+/* Returns the keys of the whole blocks before a key. */
+static int64_t blocks_before(int64_t key) {
+    return key > 0 ? key / BP__ATTENTION_KEYS * BP__ATTENTION_KEYS : 0;
 }
 
 /* One panel of a unit. */
@@ -117,76 +193,101 @@ static panel panel_at(const unit *u, int64_t index) {
 /* flash: all panels of a block use a block of keys before the next one is read. */
 static void run_blocks(const unit *u, int64_t panels) {
     const bp__attention_numbers *numbers = u->plan->work.set.numbers;
-    const int64_t to = bp__least(u->to, bp__attention_most_permitted(&u->item, u->row, u->rows));
-    for (int64_t from = u->from; from < to; from += BP__ATTENTION_KEYS) {
+    const bp__attention_range all = bp__attention_seen(&u->item, u->row, u->rows);
+    const int64_t to = bp__least(u->to, all.end);
+    for (int64_t from = u->from + blocks_before(all.first - u->from); from < to; from += BP__ATTENTION_KEYS) {
         const int64_t keys = bp__least(BP__ATTENTION_KEYS, to - from);
-        const block_rows key = keys_at(u, from, keys), value = values_at(u, from, keys);
+        const bool by_rows = needs_rows(u, u->row, u->rows, from, keys);
+        const block_rows key = keys_at(u, from, keys);
+        block_rows value = values_at(u, from, keys);
         for (int64_t i = 0; i < panels; i++) {
             const panel at = panel_at(u, i);
-            const int64_t permitted = bp__attention_most_permitted(&u->item, at.row, at.rows);
-            const int64_t own = bp__least(keys, permitted - from);
-            if (own <= 0) {
+            const bp__attention_range seen = bp__attention_seen(&u->item, at.row, at.rows);
+            const int64_t own = bp__least(keys, seen.end - from);
+            if (bp__attention_skips(seen, from, keys)) {
                 continue;
             }
             score(u, at.queries, key, own, u->scores);
             const char *bias = bp__attention_panel_bias(&u->item, at.row, at.rows, from, own, u->bias);
-            const char *limits = bp__attention_panel_limits(&u->item, at.row, at.rows, from, own, u->limits);
+            const bp__attention_limits limits =
+                bp__attention_panel_limits(&u->item, at.row, at.rows, from, own, u->limits);
             numbers->softmax(own, u->scores, bias, limits, at.greatest, at.sum, u->factor);
             bp__attention_drop(&u->item, at.row, at.rows, numbers->lanes, from, own, u->scores);
-            add_values(u, value, own, u->scores, at.sums, u->factor);
+            if (by_rows && (limits.first || limits.end)) {
+                add_values_by_rows(u, at.row, at.rows, from, own, u->scores, at.sums, u->factor);
+                value = values_at(u, from, keys);
+            } else {
+                add_values(u, value, own, u->scores, at.sums, u->factor);
+            }
         }
     }
 }
 
-/* mem_efficient: all scores of a panel, softmax, all values. */
+/* mem_efficient: all scores of a panel from the block of the first key on, softmax, all values. */
 static void run_whole(const unit *u, int64_t panels) {
     const bp__attention_numbers *numbers = u->plan->work.set.numbers;
     const size_t line = (size_t)numbers->lanes * numbers->number;
     for (int64_t i = 0; i < panels; i++) {
         const panel at = panel_at(u, i);
-        const int64_t keys = bp__attention_most_permitted(&u->item, at.row, at.rows);
+        const bp__attention_range seen = bp__attention_seen(&u->item, at.row, at.rows);
+        const int64_t first = blocks_before(seen.first), keys = bp__most(seen.end - first, 0);
         for (int64_t from = 0; from < keys; from += BP__ATTENTION_KEYS) {
             const int64_t some = bp__least(BP__ATTENTION_KEYS, keys - from);
-            score(u, at.queries, keys_at(u, from, some), some, u->scores + (size_t)from * line);
+            score(u, at.queries, keys_at(u, first + from, some), some, u->scores + (size_t)from * line);
         }
-        const char *bias = bp__attention_panel_bias(&u->item, at.row, at.rows, 0, keys, u->bias);
-        const char *limits = bp__attention_panel_limits(&u->item, at.row, at.rows, 0, keys, u->limits);
+        const char *bias = bp__attention_panel_bias(&u->item, at.row, at.rows, first, keys, u->bias);
+        const bp__attention_limits limits =
+            bp__attention_panel_limits(&u->item, at.row, at.rows, first, keys, u->limits);
         numbers->softmax(keys, u->scores, bias, limits, at.greatest, at.sum, u->factor);
-        bp__attention_drop(&u->item, at.row, at.rows, numbers->lanes, 0, keys, u->scores);
+        bp__attention_drop(&u->item, at.row, at.rows, numbers->lanes, first, keys, u->scores);
         numbers->set(u->factor, numbers->lanes, 1);
         for (int64_t from = 0; from < keys; from += BP__ATTENTION_KEYS) {
             const int64_t some = bp__least(BP__ATTENTION_KEYS, keys - from);
-            add_values(u, values_at(u, from, some), some, u->scores + (size_t)from * line, at.sums, u->factor);
+            char *weights = u->scores + (size_t)from * line;
+            if (needs_rows(u, at.row, at.rows, first + from, some)) {
+                add_values_by_rows(u, at.row, at.rows, first + from, some, weights, at.sums, u->factor);
+            } else {
+                add_values(u, values_at(u, first + from, some), some, weights, at.sums, u->factor);
+            }
         }
     }
 }
 
 /* ---- Few rows ---- */
 
-static void run_rows(const unit *u) {
+/* Adds the keys [from, to) of a block, which begins at `block`, to the sums of row `i` of the unit. */
+static void add_keys(const unit *u, int64_t i, int64_t block, int64_t from, int64_t to, block_rows key,
+                     block_rows value) {
     const bp__attention_numbers *numbers = u->plan->work.set.numbers;
     const bp_attention_problem *p = u->item.problem;
     const size_t number = numbers->number;
-    for (int64_t from = u->from; from < u->to; from += BP__ATTENTION_KEYS) {
-        const int64_t block = bp__least(BP__ATTENTION_KEYS, u->to - from);
-        int64_t key_row, value_row;
-        const char *key = bp__attention_block(&u->item, BP_ATTENTION_KEY, from, block, u->keys, &key_row);
-        const char *value = bp__attention_block(&u->item, BP_ATTENTION_VALUE, from, block, u->values, &value_row);
+    const int64_t row = u->row + i, keys = to - from;
+    numbers->dots(keys, p->size, u->queries + (size_t)(i * p->size) * number,
+                  key.at + (from - block) * key.row * (int64_t)number, key.row, u->scores);
+    cap(u, keys, u->scores);
+    const char *bias = u->item.tensor[BP_ATTENTION_MASK] ? u->bias : NULL;
+    if (bias) {
+        bp__attention_bias(&u->item, row, from, keys, u->bias, 1);
+    }
+    numbers->softmax_row(keys, u->scores, bias, u->greatest + (size_t)i * number, u->sum + (size_t)i * number,
+                         u->factor);
+    bp__attention_drop(&u->item, row, 1, 1, from, keys, u->scores);
+    numbers->combine(keys, p->value_size, u->scores, value.at + (from - block) * value.row * (int64_t)number, value.row,
+                     u->sums + (size_t)(i * p->value_size) * number, u->factor);
+}
+
+static void run_rows(const unit *u) {
+    const bp__attention_range all = bp__attention_seen(&u->item, u->row, u->rows);
+    const int64_t end = bp__least(u->to, all.end);
+    for (int64_t from = u->from + blocks_before(all.first - u->from); from < end; from += BP__ATTENTION_KEYS) {
+        const int64_t block = bp__least(BP__ATTENTION_KEYS, end - from);
+        const block_rows key = keys_at(u, from, block), value = values_at(u, from, block);
         for (int64_t i = 0; i < u->rows; i++) {
-            const int64_t keys = bp__least(block, bp__attention_permitted(&u->item, u->row + i) - from);
-            if (keys <= 0) {
-                continue;
+            const int64_t first = bp__most(from, bp__attention_first(&u->item, u->row + i)),
+                          to = bp__least(from + block, bp__attention_end(&u->item, u->row + i));
+            if (first < to) {
+                add_keys(u, i, from, first, to, key, value);
             }
-            numbers->dots(keys, p->size, u->queries + (size_t)(i * p->size) * number, key, key_row, u->scores);
-            const char *bias = u->item.tensor[BP_ATTENTION_MASK] ? u->bias : NULL;
-            if (bias) {
-                bp__attention_bias(&u->item, u->row + i, from, keys, u->bias, 1);
-            }
-            numbers->softmax_row(keys, u->scores, bias, u->greatest + (size_t)i * number, u->sum + (size_t)i * number,
-                                 u->factor);
-            bp__attention_drop(&u->item, u->row + i, 1, 1, from, keys, u->scores);
-            numbers->combine(keys, p->value_size, u->scores, value, value_row,
-                             u->sums + (size_t)(i * p->value_size) * number, u->factor);
         }
     }
 }
@@ -262,7 +363,8 @@ static unit unit_of(const bp__attention_call *call, int64_t index, char *memory)
               .bias = memory + plan->bias,
               .keys = memory + plan->keys,
               .values = memory + plan->values,
-              .factor = memory + plan->state};
+              .factor = memory + plan->state,
+              .apart = memory + plan->apart};
     u.to = bp__least((part + 1) * plan->part, u.item.keys);
     /* The sums of one part among several stay until all are merged. */
     u.sums =
@@ -344,7 +446,7 @@ static bp_status run_attention_forward(const bp_prepared *self, const bp_operand
     const prepared *plan = (const prepared *)self;
     bp__attention_call call = bp__attention_call_of(&plan->work, operands, exec);
     const int64_t blocks = plan->work.items * plan->blocks;
-    const bp_status status = bp__attention_check_pages(&call);
+    const bp_status status = bp__attention_check_numbers(&call);
     if (status != BP_OK) {
         return status;
     }
@@ -387,7 +489,9 @@ static void lay_out(prepared *plan) {
     plan->bias = bp__attention_reserve(&end, number, p->tensor[BP_ATTENTION_MASK].dtype ? keys : 0, lanes);
     plan->keys = bp__attention_reserve(&end, number, BP__ATTENTION_KEYS, p->size);
     plan->values = bp__attention_reserve(&end, number, BP__ATTENTION_KEYS, p->value_size);
-    plan->state = bp__attention_reserve(&end, number, 2, plan->work.set.numbers->lanes);
+    plan->state = bp__attention_reserve(&end, number, 3, plan->work.set.numbers->lanes);
+    plan->apart =
+        bp__attention_reserve(&end, number, bp__attention_has_window(p), BP__ATTENTION_KEYS + p->value_size + 1);
     plan->sums = bp__attention_reserve(&end, number, rows, p->value_size + 2);
     plan->partial_size = end - plan->sums;
     plan->work.memory = end;

@@ -97,9 +97,9 @@ static void NAME(product)(int64_t rows, int64_t inner, const void *a, int64_t a_
 
 /* ---- Softmax of a panel ---- */
 
-/* Adds the bias to keys [from, to), removes those behind the limits, and updates the greatest score of each lane. */
+/* Adds the bias to keys [from, to), removes those outside the limits, and updates the greatest score of each lane. */
 INLINE void NAME(prepare_keys)(int64_t from, int64_t to, NAME(number) * scores, const NAME(number) * bias,
-                               const NAME(number) * limits, VECTOR greatest[2]) {
+                               const NAME(number) * first, const NAME(number) * end, VECTOR greatest[2]) {
     const VECTOR none = SPLAT((REAL)-INFINITY);
     for (int64_t k = from; k < to; k++) {
         UNROLL
@@ -109,11 +109,14 @@ INLINE void NAME(prepare_keys)(int64_t from, int64_t to, NAME(number) * scores, 
             if (bias) {
                 score += NAME(load)(bias + at);
             }
-            if (limits) {
-                score =
-                    NAME(select)((NAME(bitmask))(NAME(load)(limits + v * NAME(LANES)) > SPLAT((REAL)k)), score, none);
+            if (end) {
+                score = NAME(select)((NAME(bitmask))(NAME(load)(end + v * NAME(LANES)) > SPLAT((REAL)k)), score, none);
             }
-            if (bias || limits) {
+            if (first) {
+                score =
+                    NAME(select)((NAME(bitmask))(NAME(load)(first + v * NAME(LANES)) > SPLAT((REAL)k)), none, score);
+            }
+            if (bias || first || end) {
                 NAME(store)(scores + at, score);
             }
             greatest[v] = GREATER(score, greatest[v]);
@@ -121,25 +124,83 @@ INLINE void NAME(prepare_keys)(int64_t from, int64_t to, NAME(number) * scores, 
     }
 }
 
-/* The same for all keys. Those before the least limit need no comparison. */
-INLINE void NAME(prepare)(int64_t keys, NAME(number) * scores, const NAME(number) * bias, const NAME(number) * limits,
+/* The same for all keys. Those from the greatest first one to the least end need no comparison. */
+INLINE void NAME(prepare)(int64_t keys, NAME(number) * scores, const NAME(number) * bias, bp__attention_limits limits,
                           VECTOR greatest[2]) {
-    int64_t open = keys;
-    for (int lane = 0; limits && lane < NAME(WIDTH); lane++) {
-        open = (int64_t)limits[lane] < open ? (int64_t)limits[lane] : open;
+    const NAME(number) *first = limits.first, *end = limits.end;
+    int64_t from = 0, to = keys;
+    for (int lane = 0; first && lane < NAME(WIDTH); lane++) {
+        from = (int64_t)first[lane] > from ? (int64_t)first[lane] : from;
+    }
+    for (int lane = 0; end && lane < NAME(WIDTH); lane++) {
+        to = (int64_t)end[lane] < to ? (int64_t)end[lane] : to;
+    }
+    if (first) {
+        from = from < keys ? from : keys;
+        to = to > from ? to : from;
+        NAME(prepare_keys)(0, from, scores, bias, first, end, greatest);
     }
     if (bias) {
-        NAME(prepare_keys)(0, open, scores, bias, NULL, greatest);
+        NAME(prepare_keys)(from, to, scores, bias, NULL, NULL, greatest);
     } else {
-        NAME(prepare_keys)(0, open, scores, NULL, NULL, greatest);
+        NAME(prepare_keys)(from, to, scores, NULL, NULL, NULL, greatest);
     }
-    if (limits) {
-        NAME(prepare_keys)(open, keys, scores, bias, limits, greatest);
+    if (end) {
+        NAME(prepare_keys)(to, keys, scores, bias, NULL, end, greatest);
     }
 }
 
-static void NAME(softmax)(int64_t keys, void *of_scores, const void *bias, const void *limits, void *of_greatest,
-                          void *of_sum, void *of_factor) {
+/* ---- Softcap ---- */
+
+/* The derivative is 4 e / (1 + e)^2 with e of -2 |x|, which keeps its digits where 1 - tanh^2 would lose them. */
+INLINE VECTOR NAME(cap_slope)(VECTOR x) {
+    const VECTOR size = NAME(select)((NAME(bitmask))(x < SPLAT(0)), -x, x), e = NAME(weight)(size * SPLAT(-2));
+    const VECTOR sum = e + SPLAT(1);
+    return SPLAT(4) * e / (sum * sum);
+}
+
+INLINE VECTOR NAME(cap_vector)(VECTOR *score, REAL cap, bool sloped) {
+    const VECTOR x = *score / SPLAT(cap);
+    *score = NAME(tanh)(x) * SPLAT(cap);
+    return sloped ? NAME(cap_slope)(x) : x;
+}
+
+INLINE void NAME(cap_all)(int64_t count, NAME(number) * scores, REAL cap, NAME(number) * slopes) {
+    int64_t i = 0;
+    for (; i + NAME(LANES) <= count; i += NAME(LANES)) {
+        VECTOR score = NAME(load)(scores + i);
+        const VECTOR slope = NAME(cap_vector)(&score, cap, slopes != NULL);
+        NAME(store)(scores + i, score);
+        if (slopes) {
+            NAME(store)(slopes + i, slope);
+        }
+    }
+    if (i < count) {
+        REAL part[NAME(LANES)], part_slopes[NAME(LANES)];
+        VECTOR score = LOAD_PART(scores + i, (int)(count - i));
+        NAME(store)(part_slopes, NAME(cap_vector)(&score, cap, slopes != NULL));
+        NAME(store)(part, score);
+        for (int rest = 0; i + rest < count; rest++) {
+            scores[i + rest] = part[rest];
+            if (slopes) {
+                slopes[i + rest] = part_slopes[rest];
+            }
+        }
+    }
+}
+
+static void NAME(cap)(int64_t count, void *scores, double cap, void *slopes) {
+    if (slopes) {
+        NAME(cap_all)(count, scores, (REAL)cap, slopes);
+    } else {
+        NAME(cap_all)(count, scores, (REAL)cap, NULL);
+    }
+}
+
+/* ---- Softmax ---- */
+
+static void NAME(softmax)(int64_t keys, void *of_scores, const void *bias, bp__attention_limits limits,
+                          void *of_greatest, void *of_sum, void *of_factor) {
     NAME(number) *scores = of_scores, *greatest = of_greatest, *sum = of_sum, *factor = of_factor;
     const VECTOR none = SPLAT((REAL)-INFINITY);
     VECTOR center[2] = {NAME(load)(greatest), NAME(load)(greatest + NAME(LANES))}, total[2] = {none, none};
@@ -172,13 +233,14 @@ static void NAME(softmax)(int64_t keys, void *of_scores, const void *bias, const
 
 /* ---- Gradients of a panel ---- */
 
-static void NAME(weigh)(int64_t keys, void *of_scores, const void *bias, const void *limits, const void *of_sums) {
+static void NAME(weigh)(int64_t keys, void *of_scores, const void *bias, bp__attention_limits limits,
+                        const void *of_sums) {
     NAME(number) *scores = of_scores;
     const NAME(number) *centers = of_sums, *logarithms = centers + NAME(WIDTH);
     const VECTOR center[2] = {NAME(load)(centers), NAME(load)(centers + NAME(LANES))};
     const VECTOR logarithm[2] = {NAME(load)(logarithms), NAME(load)(logarithms + NAME(LANES))};
     VECTOR unused[2] = {center[0], center[1]};
-    if (bias || limits) {
+    if (bias || limits.first || limits.end) {
         NAME(prepare)(keys, scores, bias, limits, unused);
     }
     for (int64_t k = 0; k < keys; k++) {
@@ -200,6 +262,14 @@ static void NAME(slope)(int64_t keys, void *of_slopes, const void *of_weights, c
             NAME(store)
             (slopes + at, NAME(load)(weights + at) * (NAME(load)(slopes + at) - NAME(load)(shares + v * NAME(LANES))));
         }
+    }
+}
+
+static void NAME(multiply)(int64_t count, void *of_x, const void *of_by) {
+    NAME(number) *x = of_x;
+    const NAME(number) *by = of_by;
+    for (int64_t i = 0; i < count; i++) {
+        x[i] *= by[i];
     }
 }
 

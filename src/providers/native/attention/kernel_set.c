@@ -33,7 +33,7 @@
         .dots = dots_##type, .softmax_row = softmax_row_##type, .combine = combine_##type, .permit = permit_##type,    \
         .bias = bias_##type, .spread = spread_##type, .drop = drop_##type, .weigh = weigh_##type,                      \
         .slope = slope_##type, .merge = merge_##type, .scale = scale_##type, .slope_row = slope_row_##type,            \
-        .load = read_##type, .set = set_##type, .copy = copy_##type                                                    \
+        .load = read_##type, .set = set_##type, .copy = copy_##type, .cap = cap_##type, .multiply = multiply_##type    \
     }
 const bp__attention_numbers KERNEL_TABLE(bp__attention_numbers)[BP__ATTENTION_NUMBERS] = {NUMBER_KERNELS(f32),
                                                                                           NUMBER_KERNELS(f64)};

@@ -22,7 +22,8 @@ typedef struct prepared {
     bp_prepared *product[PRODUCTS]; /* NULL: not needed */
     double root, sign;              /* of the scale */
     /* Offsets of the arrays in a thread's memory: [rows or keys][columns]. */
-    size_t queries, keys, values, gradients, scores, slopes, bias, state, sums, more_sums, mask_sums, ones, shared;
+    size_t queries, keys, values, gradients, scores, slopes, caps, bias, state, sums, more_sums, mask_sums, ones,
+        shared;
 } prepared;
 
 typedef struct call {
@@ -34,7 +35,7 @@ typedef struct call {
 typedef struct unit {
     const prepared *plan;
     bp__attention_item item;
-    char *queries, *keys, *values, *gradients, *scores, *slopes, *bias, *state, *sums, *more_sums;
+    char *queries, *keys, *values, *gradients, *scores, *slopes, *caps, *bias, *state, *sums, *more_sums;
     char *mask_sums, *ones, *shared;
 } unit;
 
@@ -47,6 +48,7 @@ static unit unit_of(const call *c, char *memory) {
                   .gradients = memory + plan->gradients,
                   .scores = memory + plan->scores,
                   .slopes = memory + plan->slopes,
+                  .caps = memory + plan->caps,
                   .bias = memory + plan->bias,
                   .state = memory + plan->state,
                   .sums = memory + plan->sums,
@@ -86,15 +88,15 @@ static void load_rows(const unit *u, bp_attention_tensor which, int64_t columns,
 
 static void load_keys(const unit *u, bp_attention_tensor which, int64_t columns, double factor, char *to) {
     const bp_attention_layout *layout = &u->item.problem->tensor[which];
-    if (u->item.problem->page_size > 0) { /* the rows behind the last key have weight 0 */
-        const int64_t own = u->item.keys, number = (int64_t)numbers_of(u)->number;
+    const int64_t own = u->item.keys, number = (int64_t)numbers_of(u)->number;
+    if (u->item.problem->page_size > 0) {
         bp__attention_gather(&u->item, which, 0, own, factor, to);
-        numbers_of(u)->set(to + own * columns * number, (u->item.problem->keys - own) * columns, 0);
-        return;
+    } else {
+        bp__attention_elements_of(&u->plan->work, layout->dtype)
+            ->widen(own, columns, u->item.tensor[which], layout->row, layout->column, factor, to, columns);
     }
-    bp__attention_elements_of(&u->plan->work, layout->dtype)
-        ->widen(u->item.problem->keys, columns, u->item.tensor[which], layout->row, layout->column, factor, to,
-                columns);
+    /* The rows behind the last key have weight 0. */
+    numbers_of(u)->set(to + own * columns * number, (u->item.problem->keys - own) * columns, 0);
 }
 
 static void load_item(unit *u, const call *c, int64_t index) {
@@ -106,27 +108,85 @@ static void load_item(unit *u, const call *c, int64_t index) {
     load_keys(u, BP_ATTENTION_VALUE, p->value_size, 1, u->values);
 }
 
+/* The keys of a row whose weights and slopes are computed, from `first` on: those that it sees, or under `causal` alone
+ * all, so that NaN in any key reaches the gradients. */
+static bp__attention_range range_of(const unit *u, int64_t row) {
+    const bp_attention_problem *p = u->item.problem;
+    if (!bp__attention_has_window(p) && !p->tensor[BP_ATTENTION_LENGTHS].dtype) {
+        return (bp__attention_range){0, p->keys};
+    }
+    const int64_t first = bp__attention_first(&u->item, row);
+    return (bp__attention_range){first, bp__most(first, bp__attention_end(&u->item, row))};
+}
+
+/* Sets the numbers of a row outside a range to 0. */
+static void clear_outside(const unit *u, bp__attention_range range, char *row) {
+    const bp__attention_numbers *numbers = numbers_of(u);
+    numbers->set(row, range.first, 0);
+    numbers->set(row + (size_t)range.end * numbers->number, u->item.problem->keys - range.end, 0);
+}
+
+/* Limits all scores of the item. The gradients need the derivatives. */
+static void cap_scores(const unit *u, char *slopes) {
+    const bp_attention_problem *p = u->item.problem;
+    if (p->softcap > 0) {
+        numbers_of(u)->cap(u->plan->work.rows * p->keys, u->scores, p->softcap, slopes);
+    }
+}
+
 /* Replaces the scores of a row by weights. Returns the logarithm of their sum before they were divided by it. */
 static double weigh(const unit *u, int64_t row) {
     const bp__attention_numbers *numbers = numbers_of(u);
     const bp_attention_problem *p = u->item.problem;
-    const int64_t keys = bp__attention_permitted(&u->item, row);
-    char *scores = u->scores + (size_t)(row * p->keys) * numbers->number, *greatest = u->state,
-         *sum = greatest + numbers->number, *factor = sum + numbers->number;
+    const int64_t first = bp__attention_first(&u->item, row),
+                  keys = bp__most(0, bp__attention_end(&u->item, row) - first);
+    char *all = u->scores + (size_t)(row * p->keys) * numbers->number, *scores = all + (size_t)first * numbers->number,
+         *greatest = u->state, *sum = greatest + numbers->number, *factor = sum + numbers->number;
     const char *bias = u->item.tensor[BP_ATTENTION_MASK] ? u->bias : NULL;
     if (bias) {
-        bp__attention_bias(&u->item, row, 0, keys, u->bias, 1);
+        bp__attention_bias(&u->item, row, first, keys, u->bias, 1);
     }
     numbers->set(greatest, 1, -INFINITY);
     numbers->set(sum, 1, 0);
     numbers->softmax_row(keys, scores, bias, greatest, sum, factor);
     const double total = numbers->load(sum);
     numbers->scale(keys, scores, total == 0 ? 1 : 1 / total);
-    numbers->set(scores + (size_t)keys * numbers->number, p->keys - keys, 0);
+    clear_outside(u, (bp__attention_range){first, first + keys}, all);
     return total == 0 ? -INFINITY : numbers->load(greatest) + log(total);
 }
 
 /* ---- The output ---- */
+
+/* Whether all values of the item are finite. Sums of them times 0 are not 0 otherwise. */
+static bool are_finite(const unit *u) {
+    const bp__attention_numbers *numbers = numbers_of(u);
+    const int64_t count = u->item.problem->keys * u->item.problem->value_size;
+    double sum = 0;
+    for (int64_t i = 0; i < count; i++) {
+        sum += 0 * numbers->load(u->values + (size_t)i * numbers->number);
+    }
+    return sum == 0;
+}
+
+/* Multiplies weights and values. A weight of 0 times a value that is not finite is NaN: with a window, which may leave
+ * out memory that holds anything, each row gets the keys alone that it sees. */
+static void combine_values(const unit *u) {
+    const bp__attention_numbers *numbers = numbers_of(u);
+    const bp_attention_problem *p = u->item.problem;
+    if (!bp__attention_has_window(p) || are_finite(u)) {
+        multiply(u, OUTPUT, u->scores, u->values, u->sums);
+        return;
+    }
+    numbers->set(u->sums, u->plan->work.rows * p->value_size, 0);
+    numbers->set(u->state, 1, 1);
+    for (int64_t row = 0; row < u->plan->work.rows; row++) {
+        const int64_t first = bp__attention_first(&u->item, row),
+                      keys = bp__most(0, bp__attention_end(&u->item, row) - first);
+        numbers->combine(keys, p->value_size, u->scores + (size_t)(row * p->keys + first) * numbers->number,
+                         u->values + (size_t)(first * p->value_size) * numbers->number, p->value_size,
+                         u->sums + (size_t)(row * p->value_size) * numbers->number, u->state);
+    }
+}
 
 static void compute_output(bp__attention_call *base, int64_t index, char *memory) {
     const call *c = (const call *)base;
@@ -136,6 +196,7 @@ static void compute_output(bp__attention_call *base, int64_t index, char *memory
     load_item(&u, c, index);
     const bp_attention_problem *p = u.item.problem;
     multiply(&u, SCORES, u.queries, u.keys, u.scores);
+    cap_scores(&u, NULL);
     for (int64_t row = 0; row < work->rows; row++) {
         const double logarithm = weigh(&u, row);
         if (u.item.tensor[BP_ATTENTION_LOGSUMEXP]) {
@@ -143,7 +204,7 @@ static void compute_output(bp__attention_call *base, int64_t index, char *memory
         }
         bp__attention_drop(&u.item, row, 1, 1, 0, p->keys, u.scores + (size_t)(row * p->keys) * numbers->number);
     }
-    multiply(&u, OUTPUT, u.scores, u.values, u.sums);
+    combine_values(&u);
     const bp_attention_layout *output = &p->tensor[BP_ATTENTION_OUTPUT];
     for (int64_t row = 0; row < work->rows; row++) {
         bp__attention_elements_of(work, output->dtype)
@@ -161,13 +222,18 @@ static void compute_slopes(unit *u, const call *c, int64_t index) {
     const bp_attention_problem *p = u->item.problem;
     load_rows(u, BP_ATTENTION_OUTPUT_GRADIENT, p->value_size, 1, u->gradients);
     multiply(u, SCORES, u->queries, u->keys, u->scores);
+    cap_scores(u, u->caps);
     multiply(u, SLOPES, u->gradients, u->values, u->slopes);
     for (int64_t row = 0; row < u->plan->work.rows; row++) {
-        const size_t at = (size_t)(row * p->keys) * numbers->number;
+        const bp__attention_range range = range_of(u, row);
+        const size_t begin = (size_t)(row * p->keys) * numbers->number,
+                     at = begin + (size_t)range.first * numbers->number;
+        const int64_t keys = range.end - range.first;
         weigh(u, row);
-        bp__attention_drop(&u->item, row, 1, 1, 0, p->keys, u->slopes + at);
-        numbers->slope_row(p->keys, u->slopes + at, u->scores + at);
-        bp__attention_drop(&u->item, row, 1, 1, 0, p->keys, u->scores + at);
+        bp__attention_drop(&u->item, row, 1, 1, range.first, keys, u->slopes + at);
+        numbers->slope_row(keys, u->slopes + at, u->scores + at);
+        bp__attention_drop(&u->item, row, 1, 1, range.first, keys, u->scores + at);
+        clear_outside(u, range, u->slopes + begin);
     }
 }
 
@@ -202,6 +268,9 @@ static void compute_gradients(bp__attention_call *base, int64_t target, char *me
     u.item = bp__attention_item_of(base, bp__attention_sweep_item(&plan->work, c->now, target, 0));
     for (int64_t i = 0; i < c->now->items; i++) {
         compute_slopes(&u, c, bp__attention_sweep_item(&plan->work, c->now, target, i));
+        if (p->softcap > 0) {
+            numbers->multiply(plan->work.rows * p->keys, u.slopes, u.caps);
+        }
         if (by_query) {
             multiply(&u, BY_QUERY, u.slopes, u.keys, u.sums);
         }
@@ -273,11 +342,11 @@ static void mask_gradient(bp__attention_call *base, int64_t target, char *memory
 static bp_status run_attention_math(const bp_prepared *self, const bp_operand *operands, const bp_exec *exec) {
     const prepared *plan = (const prepared *)self;
     call c = {.base = bp__attention_call_of(&plan->work, operands, exec)};
-    const bp_status checked = bp__attention_check_pages(&c.base);
+    const bp_status checked = bp__attention_check_numbers(&c.base);
     if (checked != BP_OK) {
         return checked;
     }
-    if (plan->work.problem.op != BP_OP_ATTENTION_BACKWARD) {
+    if (!bp__attention_is_backward(&plan->work.problem)) {
         bp__attention_stage(&c.base, compute_output, plan->work.items);
         return bp__stop_status(&c.base.stop);
     }
@@ -341,7 +410,7 @@ static bp_status prepare_products(prepared *plan, int threads) {
     const int64_t rows = plan->work.rows, keys = p->keys, size = p->size, value_size = p->value_size;
     const bp_attention_layout *tensor = p->tensor;
     bp_status status = prepare(plan, SCORES, rows, keys, size, threads);
-    if (status == BP_OK && plan->work.problem.op != BP_OP_ATTENTION_BACKWARD) {
+    if (status == BP_OK && !bp__attention_is_backward(&plan->work.problem)) {
         return prepare(plan, OUTPUT, rows, value_size, keys, threads);
     }
     if (status == BP_OK) {
@@ -363,7 +432,7 @@ static void lay_out(prepared *plan) {
     const bp_attention_problem *p = &plan->work.problem.of.attention;
     const size_t number = plan->work.set.numbers->number;
     const int64_t rows = plan->work.rows, keys = p->keys, longest = rows > keys ? rows : keys;
-    const bool backward = plan->work.problem.op == BP_OP_ATTENTION_BACKWARD;
+    const bool backward = bp__attention_is_backward(&plan->work.problem);
     size_t end = 0, most = 0;
     plan->queries = bp__attention_reserve(&end, number, rows, p->size);
     plan->keys = bp__attention_reserve(&end, number, keys, p->size);
@@ -371,6 +440,7 @@ static void lay_out(prepared *plan) {
     plan->scores = bp__attention_reserve(&end, number, rows, keys);
     plan->gradients = bp__attention_reserve(&end, number, backward ? rows : 0, p->value_size);
     plan->slopes = bp__attention_reserve(&end, number, backward ? rows : 0, keys);
+    plan->caps = bp__attention_reserve(&end, number, backward && p->softcap > 0 ? rows : 0, keys);
     plan->bias = bp__attention_reserve(&end, number, 1, p->tensor[BP_ATTENTION_MASK].dtype ? keys : 0);
     plan->state = bp__attention_reserve(&end, number, 1, 3);
     plan->sums = bp__attention_reserve(&end, number, backward ? longest : rows, backward ? p->size : p->value_size);

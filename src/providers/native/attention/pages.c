@@ -1,5 +1,5 @@
-/* pages.c - reads keys and values in pages, and checks the numbers of pages before anything is computed. Rows that are
- * in one page are read where they are; others are copied, a block at a time. */
+/* pages.c - reads keys and values in pages, and checks the numbers of pages and keys before anything is computed. Rows
+ * that are in one page are read where they are; others are copied, a block at a time. */
 #include "work.h"
 
 #include <string.h>
@@ -41,10 +41,10 @@ static bp_status check_item(const bp__attention_call *call, int64_t number, cons
     const int64_t keys = bp__attention_integer(length, p->tensor[BP_ATTENTION_LENGTHS].dtype);
     if (keys < 0 || keys > p->keys) {
         return call->plan->host->fail(
-            BP_E_ARGUMENT, "attention: lengths[%lld] is %lld; it must be from 0 to %lld, the rows of its pages",
-            (long long)number, (long long)keys, (long long)p->keys);
+            BP_E_ARGUMENT, "attention: lengths[%lld] is %lld; it must be from 0 to %lld, the %s", (long long)number,
+            (long long)keys, (long long)p->keys, pages ? "rows of its pages" : "number of keys");
     }
-    for (int64_t i = 0; i * p->page_size < keys; i++) {
+    for (int64_t i = 0; pages && i * p->page_size < keys; i++) {
         const int64_t page =
             bp__attention_integer(pages + i * table->column * bp__attention_bytes(table->dtype), table->dtype);
         if (page < 0 || page >= p->pool) {
@@ -56,11 +56,12 @@ static bp_status check_item(const bp__attention_call *call, int64_t number, cons
     return BP_OK;
 }
 
-bp_status bp__attention_check_pages(const bp__attention_call *call) {
+bp_status bp__attention_check_numbers(const bp__attention_call *call) {
     const bp_attention_problem *p = &call->plan->problem.of.attention;
     const bp_attention_layout *pages = &p->tensor[BP_ATTENTION_PAGES], *lengths = &p->tensor[BP_ATTENTION_LENGTHS];
+    const char *of_pages = call->tensor[BP_ATTENTION_PAGES], *of_lengths = call->tensor[BP_ATTENTION_LENGTHS];
     int64_t items = 1;
-    if (call->plan->problem.op != BP_OP_ATTENTION_PAGED) {
+    if (!lengths->dtype) {
         return BP_OK;
     }
     for (int d = 0; d < p->batch_ndim; d++) { /* heads have the same numbers */
@@ -76,8 +77,8 @@ bp_status bp__attention_check_pages(const bp__attention_call *call) {
             }
         }
         const bp_status status =
-            check_item(call, i, call->tensor[BP_ATTENTION_PAGES] + page * bp__attention_bytes(pages->dtype),
-                       call->tensor[BP_ATTENTION_LENGTHS] + length * bp__attention_bytes(lengths->dtype));
+            check_item(call, i, of_pages ? of_pages + page * bp__attention_bytes(pages->dtype) : NULL,
+                       of_lengths + length * bp__attention_bytes(lengths->dtype));
         if (status != BP_OK) {
             return status;
         }

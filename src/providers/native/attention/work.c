@@ -68,9 +68,21 @@ bp__attention_call bp__attention_call_of(const bp__attention_work *plan, const b
     static const bp_attention_tensor paged[] = {
         BP_ATTENTION_QUERY, BP_ATTENTION_KEY,     BP_ATTENTION_VALUE,  BP_ATTENTION_MASK,      BP_ATTENTION_SEED,
         BP_ATTENTION_PAGES, BP_ATTENTION_LENGTHS, BP_ATTENTION_OUTPUT, BP_ATTENTION_LOGSUMEXP, BP_ATTENTION_TENSORS};
-    const bp_attention_tensor *order = plan->problem.op == BP_OP_ATTENTION         ? forward
-                                       : plan->problem.op == BP_OP_ATTENTION_PAGED ? paged
-                                                                                   : backward;
+    static const bp_attention_tensor counted[] = {BP_ATTENTION_QUERY,  BP_ATTENTION_KEY,       BP_ATTENTION_VALUE,
+                                                  BP_ATTENTION_MASK,   BP_ATTENTION_SEED,      BP_ATTENTION_LENGTHS,
+                                                  BP_ATTENTION_OUTPUT, BP_ATTENTION_LOGSUMEXP, BP_ATTENTION_TENSORS};
+    static const bp_attention_tensor counted_backward[] = {
+        BP_ATTENTION_OUTPUT_GRADIENT, BP_ATTENTION_QUERY,        BP_ATTENTION_KEY,
+        BP_ATTENTION_VALUE,           BP_ATTENTION_MASK,         BP_ATTENTION_SEED,
+        BP_ATTENTION_LENGTHS,         BP_ATTENTION_OUTPUT,       BP_ATTENTION_LOGSUMEXP,
+        BP_ATTENTION_QUERY_GRADIENT,  BP_ATTENTION_KEY_GRADIENT, BP_ATTENTION_VALUE_GRADIENT,
+        BP_ATTENTION_MASK_GRADIENT,   BP_ATTENTION_TENSORS};
+    const uint32_t op = plan->problem.op;
+    const bp_attention_tensor *order = op == BP_OP_ATTENTION            ? forward
+                                       : op == BP_OP_ATTENTION_PAGED    ? paged
+                                       : op == BP_OP_ATTENTION_LENGTHS  ? counted
+                                       : op == BP_OP_ATTENTION_BACKWARD ? backward
+                                                                        : counted_backward;
     const bp_attention_problem *p = &plan->problem.of.attention;
     bp__attention_call call = {.plan = plan,
                                .workspace = bp_operand_address(&exec->workspace),
@@ -341,26 +353,40 @@ static bool spans_heads(const bp_attention_problem *p, int64_t row, int64_t rows
     return row % p->queries + rows > p->queries;
 }
 
-char *bp__attention_panel_limits(const bp__attention_item *item, int64_t row, int64_t rows, int64_t from, int64_t keys,
-                                 char *to) {
-    const bp_attention_problem *p = item->problem;
-    const int64_t least = bp__attention_permitted(item, spans_heads(p, row, rows) ? 0 : row);
-    if (!p->causal || least - from >= keys) {
-        return NULL;
-    }
+/* Writes a line with a key of each row of a panel, less `from`. */
+static char *write_limits(const bp__attention_item *item, int64_t row, int64_t rows, int64_t from, int64_t keys,
+                          int64_t (*key_of)(const bp__attention_item *item, int64_t row), char *to) {
     double limits[BP__ATTENTION_LANES];
     const int lanes = item->plan->set.numbers->lanes;
     for (int64_t lane = 0; lane < lanes; lane++) {
-        const int64_t limit = bp__attention_permitted(item, row + bp__least(lane, rows - 1)) - from;
+        const int64_t limit = key_of(item, row + bp__least(lane, rows - 1)) - from;
         limits[lane] = (double)(limit < 0 ? 0 : bp__least(limit, keys));
     }
     item->plan->set.numbers->copy(to, lanes, limits);
     return to;
 }
 
-int64_t bp__attention_most_permitted(const bp__attention_item *item, int64_t row, int64_t rows) {
+bp__attention_limits bp__attention_panel_limits(const bp__attention_item *item, int64_t row, int64_t rows, int64_t from,
+                                                int64_t keys, char *to) {
     const bp_attention_problem *p = item->problem;
-    return bp__attention_permitted(item, spans_heads(p, row, rows) ? p->queries - 1 : row + rows - 1);
+    const bp__attention_work *plan = item->plan;
+    const bool spans = spans_heads(p, row, rows);
+    bp__attention_limits limits = {NULL, NULL};
+    if ((p->causal || p->window_right >= 0) && bp__attention_end(item, spans ? 0 : row) - from < keys) {
+        limits.end = write_limits(item, row, rows, from, keys, bp__attention_end, to);
+        to += (size_t)plan->set.numbers->lanes * plan->set.numbers->number;
+    }
+    if (p->window_left >= 0 && bp__attention_first(item, spans ? p->queries - 1 : row + rows - 1) > from) {
+        limits.first = write_limits(item, row, rows, from, keys, bp__attention_first, to);
+    }
+    return limits;
+}
+
+bp__attention_range bp__attention_seen(const bp__attention_item *item, int64_t row, int64_t rows) {
+    const bp_attention_problem *p = item->problem;
+    const bool spans = spans_heads(p, row, rows);
+    return (bp__attention_range){bp__attention_first(item, spans ? 0 : row),
+                                 bp__attention_end(item, spans ? p->queries - 1 : row + rows - 1)};
 }
 
 /* ---- Dropout ---- */

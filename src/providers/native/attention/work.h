@@ -39,7 +39,7 @@ typedef struct bp__attention_item {
     const bp__attention_work *plan;
     const bp_attention_problem *problem;
     int64_t index;
-    int64_t keys;                       /* with pages, the keys of this item */
+    int64_t keys;                       /* of this item, which may have fewer than others */
     char *tensor[BP_ATTENTION_TENSORS]; /* NULL: absent */
 } bp__attention_item;
 
@@ -54,8 +54,8 @@ bp__attention_call bp__attention_call_of(const bp__attention_work *plan, const b
                                          const bp_exec *exec);
 bp__attention_item bp__attention_item_of(const bp__attention_call *call, int64_t index);
 
-/* Checks the numbers of pages and keys of a call with pages. Sets an error if one is out of range. */
-bp_status bp__attention_check_pages(const bp__attention_call *call);
+/* Checks the numbers of pages and keys of a call that has them. Sets an error if one is out of range. */
+bp_status bp__attention_check_numbers(const bp__attention_call *call);
 /* Converts `keys` rows of KEY or VALUE from key `from` on, which may be in several pages, to contiguous rows of
  * numbers. */
 void bp__attention_gather(const bp__attention_item *item, bp_attention_tensor which, int64_t from, int64_t keys,
@@ -76,19 +76,28 @@ void bp__attention_rows(const bp__attention_item *item, bp_attention_tensor whic
 const char *bp__attention_block(const bp__attention_item *item, bp_attention_tensor which, int64_t from, int64_t keys,
                                 char *memory, int64_t *row);
 
-/* Returns how many keys a row may use: under `causal`, those up to its own position, which with pages is counted from
- * the last key. */
-static inline int64_t bp__attention_permitted(const bp__attention_item *item, int64_t row) {
+/* Return the first key that a row sees, and the end of its keys. */
+static inline int64_t bp__attention_first(const bp__attention_item *item, int64_t row) {
     const bp_attention_problem *p = item->problem;
-    if (!p->causal) {
-        return item->keys;
-    }
-    const int64_t own = row % p->queries + 1 + (p->page_size > 0 ? item->keys - p->queries : 0);
-    return own < 0 ? 0 : bp__least(own, item->keys);
+    return p->window_left < 0 ? 0 : bp__attention_first_seen(p, row % p->queries, item->keys);
 }
 
-/* Returns the most keys that one of the rows may use. */
-int64_t bp__attention_most_permitted(const bp__attention_item *item, int64_t row, int64_t rows);
+static inline int64_t bp__attention_end(const bp__attention_item *item, int64_t row) {
+    const bp_attention_problem *p = item->problem;
+    return !p->causal && p->window_right < 0 ? item->keys : bp__attention_end_seen(p, row % p->queries, item->keys);
+}
+
+/* From the first key that one of some rows sees to the last one; it may be empty. */
+typedef struct bp__attention_range {
+    int64_t first, end;
+} bp__attention_range;
+
+bp__attention_range bp__attention_seen(const bp__attention_item *item, int64_t row, int64_t rows);
+
+/* Whether none of some rows sees any of `keys` keys from `from` on. */
+static inline bool bp__attention_skips(bp__attention_range seen, int64_t from, int64_t keys) {
+    return seen.end <= from || seen.first >= from + keys;
+}
 
 /* Writes what the mask adds to the scores of one row, `lanes` numbers apart; the item has a mask. */
 void bp__attention_bias(const bp__attention_item *item, int64_t row, int64_t from, int64_t keys, char *to,
@@ -96,10 +105,10 @@ void bp__attention_bias(const bp__attention_item *item, int64_t row, int64_t fro
 /* Writes it for a panel. Returns `to`, or NULL if there is no mask. */
 char *bp__attention_panel_bias(const bp__attention_item *item, int64_t row, int64_t rows, int64_t from, int64_t keys,
                                char *to);
-/* Writes the numbers of keys that the rows of a panel may use, less `from`. Returns `to`, or NULL if all `keys` keys
- * may be used. */
-char *bp__attention_panel_limits(const bp__attention_item *item, int64_t row, int64_t rows, int64_t from, int64_t keys,
-                                 char *to);
+/* Writes which of `keys` keys from `from` on the rows of a panel see, in at most two lines from `to` on. A limit that
+ * none of the rows needs is NULL. */
+bp__attention_limits bp__attention_panel_limits(const bp__attention_item *item, int64_t row, int64_t rows, int64_t from,
+                                                int64_t keys, char *to);
 
 /* Writes sums to a row of MASK_GRADIENT, from a column on. Sums are `step` numbers apart. */
 void bp__attention_write_mask(const bp__attention_item *item, int64_t row, int64_t column, int64_t columns,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import collections.abc
 from typing import Dict, Iterable, List, Union
 
-from .._errors import bad_type
-from .._settings import Value, flags, named, table
-from ..backends._module import close
-from ..backends.cuda import SDPBackend
+from ..._errors import bad_type
+from ..._settings import Value, flags, named, table
+from ...backends._module import close
+from ...backends.cuda import SDPBackend
+from . import bias as bias
 
-__all__ = ["SDPBackend", "WARN_FOR_UNFUSED_KERNELS", "sdpa_kernel"]
+__all__ = ["SDPBackend", "WARN_FOR_UNFUSED_KERNELS", "bias", "sdpa_kernel"]
 
 # Whether scaled_dot_product_attention() warns if the kernel math runs because all others were refused, with the reasons.
 WARN_FOR_UNFUSED_KERNELS = False
