@@ -34,7 +34,7 @@ set(with_double BACKPLANE_LIBRARY_PATH=${doubles} BACKPLANE_REGISTRY_SYSTEM=fals
 add_project_test(cuda_gpu_check gpu_check --folder ${checked})
 set_property(TEST cuda_gpu_check APPEND PROPERTY ENVIRONMENT ${with_double})
 foreach(pair 1:driver.events.waits 2:driver.streams.default 4:driver.memory.free 5:library.copies 6:library.peers
-        7:capture.noted 8:library.copies 8:kernels.values 9:capture.relaxed 10:library.context 11:driver.errors 12:driver.events.times
+        7:capture.noted 8:library.copies 8:kernels.values.f32 9:capture.relaxed 10:library.context 11:driver.errors 12:driver.events.times
         13:driver.streams.per_thread)
     string(REPLACE ":" ";" pair ${pair})
     list(GET pair 0 fault)
