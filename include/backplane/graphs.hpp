@@ -220,7 +220,8 @@ namespace nothrow {
     return bp_graph_from_onnx(made.put(), path, &choices);
 }
 
-/* ---- Running: BP_E_ARGUMENT for another number of inputs or outputs than the graph has ---- */
+/* ---- Running: BP_E_ARGUMENT for another number of inputs or outputs than the graph has; bp_last_error() does not
+ * change then ---- */
 
 [[nodiscard]] inline bp_status graph_run(const graph &g, const input_list &inputs, const output_list &outputs,
                                          const options *o = nullptr) {

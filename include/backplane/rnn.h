@@ -88,7 +88,6 @@ typedef struct bp_rnn_call {
     bp_rnn_mode mode; /* problems.h */
     int directions;   /* 1 or 2; 0: 1 */
     int reverse;      /* the one direction takes the steps in descending order */
-    int reset_before; /* GRU: r is multiplied by h before the product with W_hn */
     const DLTensor *input, *weight_ih, *weight_hh, *weight_hr, *bias_ih, *bias_hh;
     const DLTensor *initial_hidden, *initial_cell, *lengths;
     DLTensor *output, *final_hidden, *final_cell, *reserve; /* BACKWARD reads output and reserve */
@@ -96,6 +95,7 @@ typedef struct bp_rnn_call {
     DLTensor *input_gradient, *initial_hidden_gradient, *initial_cell_gradient;
     DLTensor *weight_ih_gradient, *weight_hh_gradient, *weight_hr_gradient;
     DLTensor *bias_ih_gradient, *bias_hh_gradient;
+    int reset_before; /* GRU: r is multiplied by h before the product with W_hn */
 } bp_rnn_call;
 
 /* Run, plan or explain a call, with settings for this call (NULL: none). For planning and explaining, data pointers may

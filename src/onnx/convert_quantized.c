@@ -1,8 +1,8 @@
 /* convert_quantized.c - adds products and convolutions of numbers of 8 bits, whose sums are exact.
  *
  * A product of differences from zero points is the product of the numbers, less sums of rows and columns times the
- * other zero point: so the products run on kernels for such numbers. Convolutions run on floats that hold all sums
- * exactly. */
+ * other zero point: so the products run on kernels for such numbers. Convolutions run in f64, and their results are
+ * rounded. */
 #include "onnx/read.h"
 
 #include <inttypes.h>
@@ -148,16 +148,14 @@ static bp_status differences(bp__onnx *r, int input, int zero, const char *name,
 }
 
 /* Adds a convolution whose result is i32. `x` and `w` are numbers of the inputs, followed by their zero points `apart`
- * inputs behind them. Sums of products below 2^24 are exact in f32, and below 2^53 in f64. */
+ * inputs behind them. In f64, the sums are right to far less than a half, also by algorithms that transform their
+ * inputs, which are not exact; in f32 they would not be. */
 static bp_status convolve_bytes(bp__onnx *r, int x, int w, int apart, bp__onnx_value **sums) {
-    const bp__onnx_value *const weight = r->inputs[w];
-    bp__onnx_value *floats[2];
-    const double terms =
-        weight->ndim > 0 && weight->shape[0] > 0 ? (double)bp__onnx_count(weight) / (double)weight->shape[0] : 0;
-    const bp_dtype dtype = terms * GREATEST * GREATEST < 0x1p24 ? BP_F32 : BP_F64;
-    BP__TRY(differences(r, x, x + apart, "x", dtype, &floats[0]));
-    BP__TRY(differences(r, w, w + apart, "w", dtype, &floats[1]));
-    BP__TRY(bp__onnx_convolve(r, 2, floats, false, sums));
+    bp__onnx_value *wide[2];
+    BP__TRY(differences(r, x, x + apart, "x", BP_F64, &wide[0]));
+    BP__TRY(differences(r, w, w + apart, "w", BP_F64, &wide[1]));
+    BP__TRY(bp__onnx_convolve(r, 2, wide, false, sums));
+    BP__TRY(bp__onnx_unary(r, "round", *sums, sums));
     return bp__onnx_cast(r, *sums, BP_I32, sums);
 }
 

@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum { MOST_BYTES = 4 << 20 };
-static const char first_line[] = "backplane-libraries 12\n", any_format[] = "backplane-libraries ";
+static const char first_line[] = "backplane-libraries 13\n", any_format[] = "backplane-libraries ";
 
 struct bp__probe_cache_entry {
     const char *path;

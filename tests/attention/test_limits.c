@@ -212,6 +212,46 @@ static void keys_behind_the_length_are_not_read(void **state) {
     }
 }
 
+/* Gradients that are summed over no items are 0, and there is no length to read. */
+static void lengths_of_no_items_are_not_read(void **state) {
+    enum { KEYS = 4, QUERIES = 3, WIDTH = 2 };
+    static const int64_t rows[] = {0, QUERIES, WIDTH}, keys[] = {KEYS, WIDTH}, sums[] = {0, QUERIES}, none[] = {0};
+    static const char *const settings[] = {"cuda.mem_efficient_sdp=false, cuda.math_sdp=false", "cuda.flash_sdp=false"};
+    char *const nowhere = (char *)64;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        bp_view row, key, sum, length, key_gradient, value_gradient;
+        float gradients[2][KEYS * WIDTH];
+        bp_options *options;
+        memset(gradients, 1, sizeof gradients);
+        assert_int_equal(bp_options_new(&options, settings[i]), BP_OK);
+        assert_int_equal(bp_view_init(&row, nowhere, BP_F32, 3, rows, NULL), BP_OK);
+        assert_int_equal(bp_view_init(&key, gradients[0], BP_F32, 2, keys, NULL), BP_OK);
+        assert_int_equal(bp_view_init(&sum, nowhere, BP_F32, 2, sums, NULL), BP_OK);
+        assert_int_equal(bp_view_init(&length, nowhere, BP_I64, 1, none, NULL), BP_OK);
+        float values[KEYS * WIDTH] = {0};
+        key.tensor.data = values;
+        assert_int_equal(bp_view_init(&key_gradient, gradients[0], BP_F32, 2, keys, NULL), BP_OK);
+        assert_int_equal(bp_view_init(&value_gradient, gradients[1], BP_F32, 2, keys, NULL), BP_OK);
+        const bp_attention_call call = {.struct_size = sizeof call,
+                                        .pass = BP_ATTENTION_BACKWARD,
+                                        .query = &row.tensor,
+                                        .key = &key.tensor,
+                                        .value = &key.tensor,
+                                        .lengths = &length.tensor,
+                                        .output = &row.tensor,
+                                        .logsumexp = &sum.tensor,
+                                        .output_gradient = &row.tensor,
+                                        .key_gradient = &key_gradient.tensor,
+                                        .value_gradient = &value_gradient.tensor};
+        assert_int_equal(bp_attention_run(options, &call), BP_OK);
+        for (int k = 0; k < 2 * KEYS * WIDTH; k++) {
+            assert_true((&gradients[0][0])[k] == 0);
+        }
+        bp_options_release(options);
+    }
+}
+
 /* Blocks that no row of a panel sees are not read; single rows, which few queries are, read nothing else. */
 static void blocks_outside_windows_are_not_read(void **state) {
     (void)state;
@@ -533,6 +573,7 @@ int main(void) {
         cmocka_unit_test(gradients_equal_the_reference),
         cmocka_unit_test(threads_do_not_change_bits),
         cmocka_unit_test(keys_behind_the_length_are_not_read),
+        cmocka_unit_test(lengths_of_no_items_are_not_read),
         cmocka_unit_test(blocks_outside_windows_are_not_read),
         cmocka_unit_test(windows_exclude_what_is_not_finite),
         cmocka_unit_test(memory_outside_is_not_touched),

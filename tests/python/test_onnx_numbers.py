@@ -93,7 +93,7 @@ def convolved(x, w, strides, pads, groups):
     return result
 
 
-CASES = [(1, (1, 1), (0, 0, 0, 0), 2, 3), (2, (2, 1), (1, 0, 2, 1), 4, 2), (1, (1, 1), (1, 1, 1, 1), 40, 2)]  # the last one in f64
+CASES = [(1, (1, 1), (0, 0, 0, 0), 2, 3), (2, (2, 1), (1, 0, 2, 1), 4, 2), (1, (1, 1), (1, 1, 1, 1), 40, 2)]
 
 
 @pytest.mark.parametrize("kinds", [("u1", "u1"), ("u1", "i1"), ("i1", "i1")])
@@ -106,6 +106,14 @@ def test_convolutions_of_integers(run, groups, strides, pads, channels, features
         b = w.astype("i8") - (0 if zeros[1] is None else zeros[1].astype("i8").reshape(-1, 1, 1, 1))
         got = np.asarray(run(10, "ConvInteger", [x, w, *zeros], [1], **words))
         assert got.dtype == np.int32 and np.array_equal(got, convolved(a, b, strides, pads, groups))
+
+
+@pytest.mark.parametrize(("channels", "features", "size", "kernel"), [(16, 64, 56, 3), (1, 4, 200, 15), (1, 4, 200, 31), (28, 8, 20, 3)])
+def test_convolutions_of_integers_that_libraries_transform(run, channels, features, size, kernel):
+    x, w = integers("u1", 1, channels, size, size), integers("i1", features, channels, kernel, kernel)
+    windows = np.lib.stride_tricks.sliding_window_view(x[0].astype("i8"), (kernel, kernel), axis=(1, 2))
+    right = np.tensordot(w.astype("i8"), windows, axes=([1, 2, 3], [0, 3, 4]))
+    assert np.array_equal(np.asarray(run(10, "ConvInteger", [x, w], [1]))[0], right)
 
 
 def test_sums_that_f32_does_not_have(run):

@@ -548,13 +548,13 @@ static void test_hostile_text(void **state) {
     (void)state;
     static const char *const texts[] = {
         "",
-        "backplane-libraries 12\n",
-        "backplane-libraries 12\nfile\n",
-        "backplane-libraries 12\nfile 1 2 3 4 5 6 7 8",
-        "backplane-libraries 12\nfile 1 2 3 4 5 6 7 8 /x\n\tfamily",
-        "backplane-libraries 12\nfile -1 2 3 4 5 6 7 8 /x\n",
-        "backplane-libraries 12\nfile 99999999999999999999999 2 3 4 5 6 7 8 /x\n\t\n\t\n",
-        "backplane-libraries 12\n\tfamily x\n\n\n\nfile file file\nfile 1 2 3 4 5 zz 7 8 /x\n",
+        "backplane-libraries 13\n",
+        "backplane-libraries 13\nfile\n",
+        "backplane-libraries 13\nfile 1 2 3 4 5 6 7 8",
+        "backplane-libraries 13\nfile 1 2 3 4 5 6 7 8 /x\n\tfamily",
+        "backplane-libraries 13\nfile -1 2 3 4 5 6 7 8 /x\n",
+        "backplane-libraries 13\nfile 99999999999999999999999 2 3 4 5 6 7 8 /x\n\t\n\t\n",
+        "backplane-libraries 13\n\tfamily x\n\n\n\nfile file file\nfile 1 2 3 4 5 zz 7 8 /x\n",
     };
     for (int i = 0; i < BP__COUNT(texts); i++) {
         bp__probe_cache read = {0};

@@ -213,6 +213,28 @@ static void sizes_may_be_zero(void **state) {
 
 /* ---- Equal calls ---- */
 
+/* Programs that were built before the struct had reset_before give a size without it. */
+static void a_shorter_struct_has_no_newer_fields(void **state) {
+    const rnn_shape shape = {
+        .mode = BP_RNN_GRU, .dtype = BP_F32, .steps = 2, .batch = 1, .input = 3, .hidden = 4, .directions = 1};
+    bp_explanation *e = NULL;
+    rnn_case c;
+    (void)state;
+    assert_int_equal(offsetof(bp_rnn_call, reset_before),
+                     offsetof(bp_rnn_call, bias_hh_gradient) + sizeof c.call.bias_hh_gradient);
+    rnn_begin(&c, &shape, BP_RNN_INFERENCE);
+    c.call.struct_size = offsetof(bp_rnn_call, reset_before);
+    c.call.reset_before = 1; /* behind the end */
+    assert_int_equal(bp_rnn_explain(&e, NULL, &c.call), BP_OK);
+    assert_null(strstr(bp_explanation_text(e), "reset before"));
+    bp_explanation_release(e);
+    c.call.struct_size = sizeof c.call;
+    assert_int_equal(bp_rnn_explain(&e, NULL, &c.call), BP_OK);
+    assert_non_null(strstr(bp_explanation_text(e), "reset before"));
+    bp_explanation_release(e);
+    rnn_end(&c);
+}
+
 /* Returns the offset of a tensor's first element of an index in dimension d. */
 static void select_index(DLTensor *tensor, int d, int64_t index) {
     tensor->byte_offset += (uint64_t)(index * tensor->strides[d] * (tensor->dtype.bits / 8));
@@ -482,6 +504,7 @@ int main(void) {
         cmocka_unit_test(nan_stays_in_its_item),
         cmocka_unit_test(ends_of_items_are_not_used),
         cmocka_unit_test(sizes_may_be_zero),
+        cmocka_unit_test(a_shorter_struct_has_no_newer_fields),
         cmocka_unit_test(single_steps_equal_one_call),
         cmocka_unit_test(packed_weights_do_not_change_bits),
         cmocka_unit_test(batch_does_not_change_bits),

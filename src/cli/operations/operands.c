@@ -180,8 +180,11 @@ int operand_numbers(const cli_args *args, const char *option, int64_t *values, i
         char *end = NULL;
         errno = 0;
         values[*count] = strtoll(at, &end, 10);
-        if (errno || end == at || (*end && *end != ',') || ++*count == BP_MAX_NDIM) {
+        if (errno || end == at || (*end && *end != ',')) {
             return cli_fail(CLI_USAGE, "--%s is '%s'; it must be whole numbers separated by commas", option, text);
+        }
+        if (++*count == BP_MAX_NDIM) {
+            return cli_fail(CLI_USAGE, "--%s has too many numbers: it may have %d", option, BP_MAX_NDIM - 1);
         }
         at = *end ? end + 1 : NULL;
     }

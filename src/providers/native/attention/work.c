@@ -167,7 +167,7 @@ bp__attention_item bp__attention_item_of(const bp__attention_call *call, int64_t
     for (int i = 0; i < BP_ATTENTION_TENSORS; i++) {
         item.tensor[i] = call->tensor[i] ? call->tensor[i] + offset[i] * bp__attention_bytes(p->tensor[i].dtype) : NULL;
     }
-    if (item.tensor[BP_ATTENTION_LENGTHS]) {
+    if (item.tensor[BP_ATTENTION_LENGTHS] && p->batch > 0) { /* otherwise it may have no elements */
         item.keys = bp__attention_integer(item.tensor[BP_ATTENTION_LENGTHS], p->tensor[BP_ATTENTION_LENGTHS].dtype);
     }
     return item;
