@@ -160,7 +160,7 @@ def test_version(backplane):
     facts = backplane("version", "--json").json
     assert done.out.startswith(f"backplane {facts['version']}\n") and backplane("--version").out == done.out
     assert facts["version"] == facts["header_version"]
-    assert facts["provider_abi"] == {"major": 5, "minor": 5}
+    assert facts["provider_abi"] == {"major": 5, "minor": 6}
     assert f"provider ABI    {facts['provider_abi']['major']}.{facts['provider_abi']['minor']}" in done.out
     assert facts["usable_cpus"] >= 1
 
