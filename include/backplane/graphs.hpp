@@ -96,9 +96,13 @@ using onnx_values = std::initializer_list<std::pair<const char *, const_view>>;
 
 namespace detail {
 
-inline bool has_as_many(const graph &g, const input_list &inputs, const output_list &outputs) {
-    return inputs.count() == static_cast<int>(g.inputs().size()) &&
-           outputs.count() == static_cast<int>(g.outputs().size());
+/* Whether there are so many inputs or outputs; without allocating memory, because each run asks. */
+inline bool has_count(const graph &g, int (*at)(const bp_graph *, int, bp_graph_port *), int count) noexcept {
+    auto port = init<bp_graph_port>();
+    return (count == 0 || at(g.get(), count - 1, &port)) && !at(g.get(), count, &port);
+}
+inline bool has_as_many(const graph &g, const input_list &inputs, const output_list &outputs) noexcept {
+    return has_count(g, bp_graph_input_at, inputs.count()) && has_count(g, bp_graph_output_at, outputs.count());
 }
 
 #if !defined(BACKPLANE_NO_EXCEPTIONS)

@@ -55,6 +55,16 @@ void attention_compare_threads(attention_case *c, const char *settings);
 void attention_compare_output(const attention_case *c);
 void attention_compare_gradients(const attention_case *c);
 
+/* Compare random calls of all types with the reference, on each of the native kernels in turn; with `limits`, as
+ * attention_add_limits() adds them. */
+void attention_check_outputs(int cases, bool limits);
+void attention_check_gradients(int cases, bool limits);
+
+/* Settings under which one kernel runs. The first ones are flash, mem_efficient and math. */
+enum { ATTENTION_DTYPES = 4, ATTENTION_KERNELS = 5, ATTENTION_OWN_KERNELS = 3 };
+extern const bp_dtype attention_dtypes[ATTENTION_DTYPES];
+extern const char *const attention_kernels[ATTENTION_KERNELS];
+
 /* Scores that are large and finite. */
 typedef enum attention_large {
     ATTENTION_PADDED,      /* the mask is the type's lowest number for all keys of all rows */

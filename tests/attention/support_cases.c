@@ -321,3 +321,44 @@ void attention_compare_threads(attention_case *c, const char *kernel) {
     }
     free(first);
 }
+
+const bp_dtype attention_dtypes[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
+const char *const attention_kernels[] = {"cuda.mem_efficient_sdp=false, cuda.math_sdp=false",
+                                         "cuda.flash_sdp=false, cuda.math_sdp=false",
+                                         "cuda.flash_sdp=false, cuda.mem_efficient_sdp=false", "cpu.capability=default",
+                                         "cuda.flash_sdp=false, cpu.capability=default"};
+
+static attention_shape random_shape(int index, bool limits) {
+    attention_shape shape = attention_any(attention_dtypes[index % ATTENTION_DTYPES]);
+    if (limits) {
+        attention_add_limits(&shape);
+    }
+    return shape;
+}
+
+void attention_check_outputs(int cases, bool limits) {
+    for (int i = 0; i < cases; i++) {
+        attention_case c;
+        const attention_shape shape = random_shape(i, limits);
+        attention_begin(&c, &shape);
+        attention_run(&c, attention_kernels[i / ATTENTION_DTYPES % ATTENTION_KERNELS]);
+        attention_compare_output(&c);
+        attention_end(&c);
+    }
+}
+
+void attention_check_gradients(int cases, bool limits) {
+    for (int i = 0; i < cases; i++) {
+        attention_case c;
+        attention_shape shape = random_shape(i, limits);
+        shape.logsumexp = true;
+        shape.queries = shape.queries > 100 ? shape.queries / 3 : shape.queries;
+        shape.size = shape.size > 100 ? shape.size / 3 : shape.size;
+        attention_begin(&c, &shape);
+        attention_run(&c, "");
+        attention_turn(&c);
+        attention_run(&c, attention_kernels[i / ATTENTION_DTYPES % ATTENTION_KERNELS]);
+        attention_compare_gradients(&c);
+        attention_end(&c);
+    }
+}

@@ -16,13 +16,6 @@
 
 enum { CASES = 400, GRADIENT_CASES = 240, THREAD_CASES = 40 };
 
-static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
-static const char *const kernels[] = {"cuda.mem_efficient_sdp=false, cuda.math_sdp=false",
-                                      "cuda.flash_sdp=false, cuda.math_sdp=false",
-                                      "cuda.flash_sdp=false, cuda.mem_efficient_sdp=false", "cpu.capability=default",
-                                      "cuda.flash_sdp=false, cpu.capability=default"};
-enum { DTYPES = 4, KERNELS = 5, OWN_KERNELS = 3 };
-
 static int reduced(int cases) {
     return test_cases(cases, 8);
 }
@@ -32,34 +25,13 @@ static int reduced(int cases) {
 static void outputs_equal_the_reference(void **state) {
     (void)state;
     test_array_random = 52;
-    for (int i = 0; i < reduced(CASES); i++) {
-        attention_case c;
-        attention_shape shape = attention_any(dtypes[i % DTYPES]);
-        attention_add_limits(&shape);
-        attention_begin(&c, &shape);
-        attention_run(&c, kernels[i / DTYPES % KERNELS]);
-        attention_compare_output(&c);
-        attention_end(&c);
-    }
+    attention_check_outputs(reduced(CASES), true);
 }
 
 static void gradients_equal_the_reference(void **state) {
     (void)state;
     test_array_random = 53;
-    for (int i = 0; i < reduced(GRADIENT_CASES); i++) {
-        attention_case c;
-        attention_shape shape = attention_any(dtypes[i % DTYPES]);
-        attention_add_limits(&shape);
-        shape.logsumexp = true;
-        shape.queries = shape.queries > 100 ? shape.queries / 3 : shape.queries;
-        shape.size = shape.size > 100 ? shape.size / 3 : shape.size;
-        attention_begin(&c, &shape);
-        attention_run(&c, "");
-        attention_turn(&c);
-        attention_run(&c, kernels[i / DTYPES % KERNELS]);
-        attention_compare_gradients(&c);
-        attention_end(&c);
-    }
+    attention_check_gradients(reduced(GRADIENT_CASES), true);
 }
 
 static void threads_do_not_change_bits(void **state) {
@@ -67,13 +39,13 @@ static void threads_do_not_change_bits(void **state) {
     test_array_random = 54;
     for (int i = 0; i < reduced(THREAD_CASES); i++) {
         attention_case c;
-        attention_shape shape = attention_any(dtypes[i % DTYPES]);
+        attention_shape shape = attention_any(attention_dtypes[i % ATTENTION_DTYPES]);
         attention_add_limits(&shape);
         shape.logsumexp = true;
         attention_begin(&c, &shape);
-        attention_compare_threads(&c, kernels[i % OWN_KERNELS]);
+        attention_compare_threads(&c, attention_kernels[i % ATTENTION_OWN_KERNELS]);
         attention_turn(&c);
-        attention_compare_threads(&c, kernels[i % OWN_KERNELS]);
+        attention_compare_threads(&c, attention_kernels[i % ATTENTION_OWN_KERNELS]);
         attention_end(&c);
     }
 }
@@ -154,8 +126,8 @@ static void check_sight(const sight *s, const char *settings) {
 static void queries_see_their_keys(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof sights / sizeof sights[0]; i++) {
-        for (int k = 0; k < KERNELS; k++) {
-            check_sight(&sights[i], kernels[k]);
+        for (int k = 0; k < ATTENTION_KERNELS; k++) {
+            check_sight(&sights[i], attention_kernels[k]);
         }
     }
 }
@@ -177,10 +149,10 @@ static void fill_with_nan(attention_case *c, int64_t item, int64_t from, int64_t
 static void keys_behind_the_length_are_not_read(void **state) {
     (void)state;
     test_array_random = 55;
-    for (int i = 0; i < 4 * OWN_KERNELS * 2; i++) {
+    for (int i = 0; i < 4 * ATTENTION_OWN_KERNELS * 2; i++) {
         const int64_t sizes[] = {2, 9, 150};
         attention_case c;
-        const attention_shape shape = {.dtype = dtypes[i % DTYPES],
+        const attention_shape shape = {.dtype = attention_dtypes[i % ATTENTION_DTYPES],
                                        .batch_ndim = 1,
                                        .batch = {3},
                                        .queries = sizes[i % 3],
@@ -197,10 +169,10 @@ static void keys_behind_the_length_are_not_read(void **state) {
             test_array_set_i64(&c.tensor[BP_ATTENTION_LENGTHS], item, length);
             fill_with_nan(&c, item, length, shape.keys);
         }
-        attention_run(&c, kernels[i / DTYPES % OWN_KERNELS]);
+        attention_run(&c, attention_kernels[i / ATTENTION_DTYPES % ATTENTION_OWN_KERNELS]);
         attention_compare_output(&c);
         attention_turn(&c);
-        attention_run(&c, kernels[i / DTYPES % OWN_KERNELS]);
+        attention_run(&c, attention_kernels[i / ATTENTION_DTYPES % ATTENTION_OWN_KERNELS]);
         for (int which = BP_ATTENTION_QUERY_GRADIENT; which <= BP_ATTENTION_VALUE_GRADIENT; which++) {
             for (int64_t at = 0; at < test_array_count(&c.tensor[which]); at++) {
                 if (!isfinite(test_array_get(&c.tensor[which], at))) {
@@ -259,7 +231,7 @@ static void blocks_outside_windows_are_not_read(void **state) {
     for (int i = 0; i < 8; i++) {
         const bool few = i % 2;
         attention_case c;
-        const attention_shape shape = {.dtype = dtypes[i / 2 % DTYPES],
+        const attention_shape shape = {.dtype = attention_dtypes[i / 2 % ATTENTION_DTYPES],
                                        .batch_ndim = 1,
                                        .batch = {1},
                                        .queries = few ? 1 : 64,
@@ -274,7 +246,7 @@ static void blocks_outside_windows_are_not_read(void **state) {
         attention_begin(&c, &shape);
         fill_with_nan(&c, 0, 0, few ? shape.keys - 21 : 1152); /* the first query of 64 sees the keys from 1216 on */
         for (int k = 0; k < (few ? 1 : 2); k++) {
-            attention_run(&c, kernels[k]);
+            attention_run(&c, attention_kernels[k]);
             for (int64_t at = 0; at < test_array_count(&c.tensor[BP_ATTENTION_OUTPUT]); at++) {
                 assert_true(isfinite(test_array_get(&c.tensor[BP_ATTENTION_OUTPUT], at)));
             }
@@ -289,14 +261,14 @@ static void windows_exclude_what_is_not_finite(void **state) {
     enum { EACH = 5, CASES_OF_TYPE = 12 };
     (void)state;
     test_array_random = 62;
-    for (int i = 0; i < CASES_OF_TYPE * DTYPES * KERNELS; i++) {
+    for (int i = 0; i < CASES_OF_TYPE * ATTENTION_DTYPES * ATTENTION_KERNELS; i++) {
         const int64_t queries[] = {3, 40, 300}, keys[] = {7, 140, 300};
         attention_case c;
-        const attention_shape shape = {.dtype = dtypes[i % DTYPES],
+        const attention_shape shape = {.dtype = attention_dtypes[i % ATTENTION_DTYPES],
                                        .batch_ndim = 1,
                                        .batch = {2},
-                                       .queries = queries[i / DTYPES / KERNELS % 3],
-                                       .keys = keys[i / DTYPES / KERNELS / 3 % 3],
+                                       .queries = queries[i / ATTENTION_DTYPES / ATTENTION_KERNELS % 3],
+                                       .keys = keys[i / ATTENTION_DTYPES / ATTENTION_KERNELS / 3 % 3],
                                        .size = 5,
                                        .value_size = 19,
                                        .logsumexp = true,
@@ -308,7 +280,7 @@ static void windows_exclude_what_is_not_finite(void **state) {
         for (int64_t key = 0; key < shape.keys; key += EACH) {
             fill_with_nan(&c, 0, key, key + 1);
         }
-        attention_run(&c, kernels[i / DTYPES % KERNELS]);
+        attention_run(&c, attention_kernels[i / ATTENTION_DTYPES % ATTENTION_KERNELS]);
         const int64_t origin = shape.lower_right ? shape.keys - shape.queries : 0;
         for (int64_t row = 0; row < shape.queries; row++) {
             bool sees = false;
@@ -318,7 +290,8 @@ static void windows_exclude_what_is_not_finite(void **state) {
             for (int64_t e = 0; e < shape.value_size; e++) {
                 const double value = test_array_get(&c.tensor[BP_ATTENTION_OUTPUT], row * shape.value_size + e);
                 if (isfinite(value) == sees) {
-                    fail_msg("%s with %s: row %d is %g", c.text, kernels[i / DTYPES % KERNELS], (int)row, value);
+                    fail_msg("%s with %s: row %d is %g", c.text,
+                             attention_kernels[i / ATTENTION_DTYPES % ATTENTION_KERNELS], (int)row, value);
                 }
             }
         }
@@ -388,11 +361,11 @@ static void memory_outside_is_not_touched(void **state) {
                                     .window_left = 20,
                                     .window_right = -1,
                                     .lengths = &lengths.tensor};
-    for (int k = 0; k < OWN_KERNELS; k++) {
-        run_guarded(counted, 1024, MANY, kernels[k]);
-        if (k < OWN_KERNELS - 1) { /* math reads all keys of an item */
-            run_guarded(window, 0, 3840, kernels[k]);
-            run_guarded(both, 0, 768, kernels[k]); /* the keys from 916 on are seen */
+    for (int k = 0; k < ATTENTION_OWN_KERNELS; k++) {
+        run_guarded(counted, 1024, MANY, attention_kernels[k]);
+        if (k < ATTENTION_OWN_KERNELS - 1) { /* math reads all keys of an item */
+            run_guarded(window, 0, 3840, attention_kernels[k]);
+            run_guarded(both, 0, 768, attention_kernels[k]); /* the keys from 916 on are seen */
         }
     }
 }
@@ -466,7 +439,7 @@ static void softcaps_have_their_range(void **state) {
     enum { SOFTCAPS = 5, SIZES = 3, LARGE = 3 };
     (void)state;
     test_array_random = 58;
-    for (int i = 0; i < SOFTCAPS * SIZES * OWN_KERNELS; i++) {
+    for (int i = 0; i < SOFTCAPS * SIZES * ATTENTION_OWN_KERNELS; i++) {
         const int of = i % SOFTCAPS, size = i / SOFTCAPS % SIZES;
         attention_case c;
         const attention_shape shape = {.dtype = i % 2 ? BP_F64 : BP_F32,
@@ -480,10 +453,10 @@ static void softcaps_have_their_range(void **state) {
                                        .softcap = softcaps[of],
                                        .scale = of >= LARGE && size == 2 ? 5 : sizes[size]};
         attention_begin(&c, &shape);
-        attention_run(&c, kernels[i / (SOFTCAPS * SIZES)]);
+        attention_run(&c, attention_kernels[i / (SOFTCAPS * SIZES)]);
         attention_compare_output(&c);
         attention_turn(&c);
-        attention_run(&c, kernels[i / (SOFTCAPS * SIZES)]);
+        attention_run(&c, attention_kernels[i / (SOFTCAPS * SIZES)]);
         attention_compare_gradients(&c);
         attention_end(&c);
     }
@@ -493,7 +466,7 @@ static void softcaps_have_their_range(void **state) {
 static void masks_come_after_the_softcap(void **state) {
     (void)state;
     test_array_random = 59;
-    for (int k = 0; k < KERNELS; k++) {
+    for (int k = 0; k < ATTENTION_KERNELS; k++) {
         attention_case c;
         const attention_shape shape = {.dtype = BP_F32,
                                        .batch_ndim = 1,
@@ -513,10 +486,10 @@ static void masks_come_after_the_softcap(void **state) {
         for (int64_t at = 0; at < test_array_count(mask); at++) {
             test_array_set(mask, at, at % 3 == 0 ? -INFINITY : at % 3 == 1 ? (double)-3.4028235e38f : 0);
         }
-        attention_run(&c, kernels[k]);
+        attention_run(&c, attention_kernels[k]);
         attention_compare_output(&c);
         attention_turn(&c);
-        attention_run(&c, kernels[k]);
+        attention_run(&c, attention_kernels[k]);
         attention_compare_gradients(&c);
         attention_end(&c);
     }

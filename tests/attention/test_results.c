@@ -14,13 +14,6 @@
 
 enum { CASES = 400, GRADIENT_CASES = 160 };
 
-static const bp_dtype dtypes[] = {BP_F32, BP_F64, BP_F16, BP_BF16};
-static const char *const kernels[] = {"cuda.mem_efficient_sdp=false, cuda.math_sdp=false",
-                                      "cuda.flash_sdp=false, cuda.math_sdp=false",
-                                      "cuda.flash_sdp=false, cuda.mem_efficient_sdp=false", "cpu.capability=default",
-                                      "cuda.flash_sdp=false, cpu.capability=default"};
-enum { DTYPES = 4, KERNELS = 5 };
-
 static int reduced(int cases) {
     return test_cases(cases, 8);
 }
@@ -28,32 +21,13 @@ static int reduced(int cases) {
 static void outputs_equal_the_reference(void **state) {
     (void)state;
     test_array_random = 42;
-    for (int i = 0; i < reduced(CASES); i++) {
-        attention_case c;
-        const attention_shape shape = attention_any(dtypes[i % DTYPES]);
-        attention_begin(&c, &shape);
-        attention_run(&c, kernels[i / DTYPES % KERNELS]);
-        attention_compare_output(&c);
-        attention_end(&c);
-    }
+    attention_check_outputs(reduced(CASES), false);
 }
 
 static void gradients_equal_the_reference(void **state) {
     (void)state;
     test_array_random = 43;
-    for (int i = 0; i < reduced(GRADIENT_CASES); i++) {
-        attention_case c;
-        attention_shape shape = attention_any(dtypes[i % DTYPES]);
-        shape.logsumexp = true;
-        shape.queries = shape.queries > 100 ? shape.queries / 3 : shape.queries;
-        shape.size = shape.size > 100 ? shape.size / 3 : shape.size;
-        attention_begin(&c, &shape);
-        attention_run(&c, "");
-        attention_turn(&c);
-        attention_run(&c, kernels[i / DTYPES % KERNELS]);
-        attention_compare_gradients(&c);
-        attention_end(&c);
-    }
+    attention_check_gradients(reduced(GRADIENT_CASES), false);
 }
 
 /* The rounding of an output of 16 bits is not in a gradient by a mask of f32, with any kernel. */
@@ -70,7 +44,7 @@ static void wide_gradients_by_the_mask_equal_the_reference(void **state) {
         attention_begin(&c, &shape);
         attention_run(&c, "");
         attention_turn(&c);
-        attention_run(&c, kernels[i / 2 % KERNELS]);
+        attention_run(&c, attention_kernels[i / 2 % ATTENTION_KERNELS]);
         attention_compare_gradients(&c);
         attention_end(&c);
     }

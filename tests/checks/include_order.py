@@ -12,7 +12,7 @@ LISTS_OF_FUNCTIONS = ("providers/blas/routines.h", "providers/lapack/routines.h"
 # Providers never include each other. Code that several of them share is in this header and these modules.
 SHARED_BY_ALL_PROVIDERS = "providers/least.h"
 SHARED_BY_PROVIDERS = {
-    "providers/attention": ["providers/kernels", "providers/native"],
+    "providers/attention": ["providers/cudnn", "providers/kernels", "providers/native"],
     "providers/batch": ["providers/blas", "providers/fftw", "providers/lapack", "providers/mkl", "providers/native", "providers/xsmm"],
     "providers/driver": ["providers/blas", "providers/lapack", "providers/mkl", "providers/onednn", "providers/scalapack", "providers/xsmm"],
     "providers/transform": ["providers/fftw", "providers/mkl"],

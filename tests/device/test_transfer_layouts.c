@@ -205,25 +205,32 @@ static void normalization(void **state) {
     }
 }
 
-static bp_status attention(bool back) {
+/* With a mask, or with lengths in its place. */
+static bp_status attention(bool back, bool lengths) {
     const bp_attention_call call = {.struct_size = sizeof call,
                                     .pass = back ? BP_ATTENTION_BACKWARD : BP_ATTENTION_FORWARD,
+                                    .is_causal = lengths,
                                     .enable_gqa = 1,
+                                    .lower_right = lengths,
+                                    .softcap = lengths ? 2 : 0,
                                     .query = t(0),
                                     .key = t(1),
                                     .value = t(2),
-                                    .mask = t(3),
+                                    .mask = lengths ? NULL : t(3),
+                                    .lengths = lengths ? t(3) : NULL,
                                     .output = t(4),
                                     .logsumexp = t(5),
                                     .output_gradient = back ? t(6) : NULL,
                                     .query_gradient = back ? t(7) : NULL,
                                     .key_gradient = back ? t(8) : NULL,
                                     .value_gradient = back ? t(9) : NULL,
-                                    .mask_gradient = back ? t(10) : NULL};
+                                    .mask_gradient = back && !lengths ? t(10) : NULL};
     return bp_attention_run(transfers_options, &call);
 }
-RUN(run_attention, attention(false))
-RUN(run_attention_backward, attention(true))
+RUN(run_attention, attention(false, false))
+RUN(run_attention_backward, attention(true, false))
+RUN(run_attention_lengths, attention(false, true))
+RUN(run_attention_lengths_backward, attention(true, true))
 static bp_status run_attention_paged(void) {
     const bp_attention_call call = {.struct_size = sizeof call,
                                     .enable_gqa = 1,
@@ -236,43 +243,35 @@ static bp_status run_attention_paged(void) {
     return bp_attention_run(transfers_options, &call);
 }
 
-static bp_status attention_lengths(bool back) {
-    const bp_attention_call call = {.struct_size = sizeof call,
-                                    .pass = back ? BP_ATTENTION_BACKWARD : BP_ATTENTION_FORWARD,
-                                    .is_causal = 1,
-                                    .enable_gqa = 1,
-                                    .lower_right = 1,
-                                    .softcap = 2,
-                                    .query = t(0),
-                                    .key = t(1),
-                                    .value = t(2),
-                                    .lengths = t(3),
-                                    .output = t(4),
-                                    .logsumexp = t(5),
-                                    .output_gradient = back ? t(6) : NULL,
-                                    .query_gradient = back ? t(7) : NULL,
-                                    .key_gradient = back ? t(8) : NULL,
-                                    .value_gradient = back ? t(9) : NULL};
-    return bp_attention_run(transfers_options, &call);
-}
-RUN(run_attention_lengths, attention_lengths(false))
-RUN(run_attention_lengths_backward, attention_lengths(true))
-
 static void attentions(void **state) {
     (void)state;
-    for (int back = 0; back < 2; back++) {
+    static const struct {
+        const char *name;
+        bp_status (*run)(void);
+    } runs[] = {{"attention", run_attention},
+                {"attention_backward", run_attention_backward},
+                {"attention_lengths", run_attention_lengths},
+                {"attention_lengths_backward", run_attention_lengths_backward}};
+    for (int i = 0; i < 4; i++) {
+        const bool lengths = i >= 2;
         add(BP_F32, true, SHAPE(2, 4, 5, 6));
         add(BP_F32, true, SHAPE(2, 2, 7, 6));
         add(BP_F32, false, SHAPE(2, 2, 7, 3));
-        add(BP_F32, true, SHAPE(5, 7));
+        if (lengths) {
+            add(BP_I64, true, SHAPE(2));
+        } else {
+            add(BP_F32, true, SHAPE(5, 7));
+        }
         add(BP_F32, true, SHAPE(2, 4, 5, 3));
         add(BP_F32, false, SHAPE(2, 4, 5));
         add(BP_F32, true, SHAPE(2, 4, 5, 3));
         add(BP_F32, false, SHAPE(2, 4, 5, 6));
         add(BP_F32, true, SHAPE(2, 2, 7, 6));
         add(BP_F32, false, SHAPE(2, 2, 7, 3));
-        add(BP_F32, true, SHAPE(5, 7));
-        compare(back ? "attention_backward" : "attention", back ? run_attention_backward : run_attention);
+        if (!lengths) {
+            add(BP_F32, true, SHAPE(5, 7));
+        }
+        compare(runs[i].name, runs[i].run);
     }
     add(BP_F32, true, SHAPE(2, 4, 1, 6));
     add(BP_F32, true, SHAPE(3, 4, 2, 6));
@@ -281,20 +280,6 @@ static void attentions(void **state) {
     add(BP_I64, false, SHAPE(2, 3));
     add(BP_I64, true, SHAPE(2));
     compare("attention_paged", run_attention_paged);
-    for (int back = 0; back < 2; back++) {
-        add(BP_F32, true, SHAPE(2, 4, 5, 6));
-        add(BP_F32, true, SHAPE(2, 2, 7, 6));
-        add(BP_F32, false, SHAPE(2, 2, 7, 3));
-        add(BP_I64, true, SHAPE(2));
-        add(BP_F32, true, SHAPE(2, 4, 5, 3));
-        add(BP_F32, false, SHAPE(2, 4, 5));
-        add(BP_F32, true, SHAPE(2, 4, 5, 3));
-        add(BP_F32, false, SHAPE(2, 4, 5, 6));
-        add(BP_F32, true, SHAPE(2, 2, 7, 6));
-        add(BP_F32, false, SHAPE(2, 2, 7, 3));
-        compare(back ? "attention_lengths_backward" : "attention_lengths",
-                back ? run_attention_lengths_backward : run_attention_lengths);
-    }
 }
 
 /* The tensors of an LSTM of both directions, in the order of bp_rnn_call. */

@@ -11,6 +11,14 @@ const bp__pass *bp__attention_pass(const void *given) {
                                                               : (int)call->pass];
 }
 
+bp_attention_tensor bp__attention_tensor_of(bp_op op, int operand) {
+    int pass = 0;
+    while (bp__attention_passes[pass].info.op != op) {
+        pass++;
+    }
+    return (bp_attention_tensor)bp__attention_passes[pass].operand[operand].shape;
+}
+
 static bp_status result_shape(const void *given, bp__call_result *result) {
     const bp_attention_call *call = given;
     bp__attention attention;

@@ -38,6 +38,13 @@ typedef struct bp__attention {
 
 const bp__pass *bp__attention_pass(const void *call); /* of bp_call */
 
+/* Returns the tensor of an operand of an operation of this family. */
+bp_attention_tensor bp__attention_tensor_of(bp_op op, int operand);
+
+static inline bool bp__attention_has_lengths_alone(const bp_problem *problem) {
+    return problem->op == BP_OP_ATTENTION_LENGTHS || problem->op == BP_OP_ATTENTION_LENGTHS_BACKWARD;
+}
+
 /* Checks the tensors of a call with pages, and makes their views. */
 bp_status bp__attention_view_pages(bp__attention_pages *paged, const bp_attention_call *call, bool data_optional);
 

@@ -1,42 +1,6 @@
 /* elements.c - describes the elements of the operands of attention. */
 #include "ops/attention/attention.h"
 
-/* The tensors of each operation, in the order of its operands. */
-static const uint8_t forward[] = {BP_ATTENTION_QUERY, BP_ATTENTION_KEY,    BP_ATTENTION_VALUE,    BP_ATTENTION_MASK,
-                                  BP_ATTENTION_SEED,  BP_ATTENTION_OUTPUT, BP_ATTENTION_LOGSUMEXP};
-static const uint8_t backward[] = {
-    BP_ATTENTION_OUTPUT_GRADIENT, BP_ATTENTION_QUERY,          BP_ATTENTION_KEY,
-    BP_ATTENTION_VALUE,           BP_ATTENTION_MASK,           BP_ATTENTION_SEED,
-    BP_ATTENTION_OUTPUT,          BP_ATTENTION_LOGSUMEXP,      BP_ATTENTION_QUERY_GRADIENT,
-    BP_ATTENTION_KEY_GRADIENT,    BP_ATTENTION_VALUE_GRADIENT, BP_ATTENTION_MASK_GRADIENT};
-static const uint8_t paged[] = {BP_ATTENTION_QUERY,   BP_ATTENTION_KEY,    BP_ATTENTION_VALUE,
-                                BP_ATTENTION_MASK,    BP_ATTENTION_SEED,   BP_ATTENTION_PAGES,
-                                BP_ATTENTION_LENGTHS, BP_ATTENTION_OUTPUT, BP_ATTENTION_LOGSUMEXP};
-static const uint8_t counted[] = {BP_ATTENTION_QUERY,  BP_ATTENTION_KEY,      BP_ATTENTION_VALUE,
-                                  BP_ATTENTION_MASK,   BP_ATTENTION_SEED,     BP_ATTENTION_LENGTHS,
-                                  BP_ATTENTION_OUTPUT, BP_ATTENTION_LOGSUMEXP};
-static const uint8_t counted_backward[] = {
-    BP_ATTENTION_OUTPUT_GRADIENT, BP_ATTENTION_QUERY,        BP_ATTENTION_KEY,
-    BP_ATTENTION_VALUE,           BP_ATTENTION_MASK,         BP_ATTENTION_SEED,
-    BP_ATTENTION_LENGTHS,         BP_ATTENTION_OUTPUT,       BP_ATTENTION_LOGSUMEXP,
-    BP_ATTENTION_QUERY_GRADIENT,  BP_ATTENTION_KEY_GRADIENT, BP_ATTENTION_VALUE_GRADIENT,
-    BP_ATTENTION_MASK_GRADIENT};
-
-static const uint8_t *tensors_of(uint32_t op) {
-    switch (op) {
-    case BP_OP_ATTENTION:
-        return forward;
-    case BP_OP_ATTENTION_PAGED:
-        return paged;
-    case BP_OP_ATTENTION_LENGTHS:
-        return counted;
-    case BP_OP_ATTENTION_LENGTHS_BACKWARD:
-        return counted_backward;
-    default:
-        return backward;
-    }
-}
-
 /* Sets the sizes of the matrix of one item. */
 static void matrix_of(const bp_attention_problem *p, int which, int64_t *rows, int64_t *columns) {
     switch (which) {
@@ -77,7 +41,7 @@ static void matrix_of(const bp_attention_problem *p, int which, int64_t *rows, i
 bool bp__attention_elements(const bp_problem *problem, int operand, bp__elements *elements) {
     const bp_attention_problem *p = &problem->of.attention;
     const bool pages = problem->op == BP_OP_ATTENTION_PAGED;
-    const int which = tensors_of(problem->op)[operand];
+    const int which = bp__attention_tensor_of((bp_op)problem->op, operand);
     const bp_attention_layout *layout = &p->tensor[which];
     int64_t rows, columns;
     matrix_of(p, which, &rows, &columns);

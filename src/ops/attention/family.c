@@ -42,7 +42,7 @@ static void describe(const bp_problem *problem, char *buffer, size_t size) {
     if (problem->op == BP_OP_ATTENTION_PAGED) {
         snprintf(pages, sizeof pages, " in pages of %" PRId64, p->page_size);
     }
-    if (problem->op == BP_OP_ATTENTION_LENGTHS || problem->op == BP_OP_ATTENTION_LENGTHS_BACKWARD) {
+    if (bp__attention_has_lengths_alone(problem)) {
         snprintf(pages, sizeof pages, " at most");
     }
     if (p->softcap > 0) {

@@ -15,15 +15,11 @@ static bool is_backward(const bp_problem *problem) {
     return problem->op == BP_OP_ATTENTION_BACKWARD || problem->op == BP_OP_ATTENTION_LENGTHS_BACKWARD;
 }
 
-static bool has_lengths_alone(const bp_problem *problem) {
-    return problem->op == BP_OP_ATTENTION_LENGTHS || problem->op == BP_OP_ATTENTION_LENGTHS_BACKWARD;
-}
-
 /* Computes output and logsumexp, which must belong to the other inputs. */
 static bp_status compute_forward(const bp__trial *trial) {
     bp_problem forward = *trial->problem;
     bp_attention_layout *tensor = forward.of.attention.tensor;
-    forward.op = has_lengths_alone(&forward) ? BP_OP_ATTENTION_LENGTHS : BP_OP_ATTENTION;
+    forward.op = bp__attention_has_lengths_alone(&forward) ? BP_OP_ATTENTION_LENGTHS : BP_OP_ATTENTION;
     memset(&tensor[BP_ATTENTION_OUTPUT_GRADIENT], 0,
            (BP_ATTENTION_PAGES - BP_ATTENTION_OUTPUT_GRADIENT) * sizeof *tensor);
     return bp__problem_run(&forward, trial->operands + BACKWARD_QUERY); /* the same tensors follow in this order */
@@ -53,7 +49,7 @@ static void finish_trial(bp__trial *trial) {
         fill_with_lengths(&trial->operand[PAGED_LENGTHS]);
         return;
     }
-    const bool counted = has_lengths_alone(trial->problem), backward = is_backward(trial->problem);
+    const bool counted = bp__attention_has_lengths_alone(trial->problem), backward = is_backward(trial->problem);
     if (counted) {
         fill_with_lengths(&trial->operand[LENGTHS + backward]);
     }
@@ -77,9 +73,9 @@ static int variant_of(const char *algorithm) {
 
 static void place(const bp_problem *problem, const bp_verdict *verdict, bp__class_place *place) {
     const bp_attention_problem *p = &problem->of.attention;
-    const bp_op op = !has_lengths_alone(problem) ? (bp_op)problem->op
-                     : is_backward(problem)      ? BP_OP_ATTENTION_BACKWARD
-                                                 : BP_OP_ATTENTION;
+    const bp_op op = !bp__attention_has_lengths_alone(problem) ? (bp_op)problem->op
+                     : is_backward(problem)                    ? BP_OP_ATTENTION_BACKWARD
+                                                               : BP_OP_ATTENTION;
     place->class = bp__class_find(op, (bp_dtype)problem->dtype, variant_of(verdict->algorithm));
     place->sizes[0] = sqrt((double)p->queries * (double)p->keys);
     place->sizes[1] = (double)p->batch;

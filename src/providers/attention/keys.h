@@ -1,12 +1,21 @@
-/* keys.h - computes which keys a query of attention sees, from the problem: those from a first one on, and
- * before an end. Providers share it. */
+/* keys.h - tells the kinds of attention of a problem, and computes which keys a query sees: the ones from a first one on,
+ * and before an end. Providers share it. */
 #ifndef BP_PROVIDERS_ATTENTION_KEYS_H
 #define BP_PROVIDERS_ATTENTION_KEYS_H
 
-#include "backplane/problems.h"
+#include "backplane/provider.h"
 #include "providers/least.h"
 
 #include <stdbool.h>
+
+static inline bool bp__attention_is_backward(const bp_problem *problem) {
+    return problem->op == BP_OP_ATTENTION_BACKWARD || problem->op == BP_OP_ATTENTION_LENGTHS_BACKWARD;
+}
+
+/* Whether items have numbers of keys of their own, without pages. */
+static inline bool bp__attention_is_counted(const bp_problem *problem) {
+    return problem->op == BP_OP_ATTENTION_LENGTHS || problem->op == BP_OP_ATTENTION_LENGTHS_BACKWARD;
+}
 
 static inline bool bp__attention_has_window(const bp_attention_problem *p) {
     return p->window_left >= 0 || p->window_right >= 0;

@@ -61,7 +61,7 @@ static bool check_kind(const bp_problem *problem, bp_verdict *verdict) {
     if (problem->op == BP_OP_ATTENTION_PAGED) {
         return refuse(verdict, BP_REASON_OP, "it offers no attention to keys in pages");
     }
-    if (problem->op == BP_OP_ATTENTION_LENGTHS || problem->op == BP_OP_ATTENTION_LENGTHS_BACKWARD) {
+    if (bp__attention_is_counted(problem)) {
         return refuse(verdict, BP_REASON_OTHER, "it offers no attention with lengths");
     }
     if (p->softcap > 0) {

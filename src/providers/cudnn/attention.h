@@ -6,6 +6,7 @@
 #ifndef BP_PROVIDERS_CUDNN_ATTENTION_H
 #define BP_PROVIDERS_CUDNN_ATTENTION_H
 
+#include "providers/attention/keys.h"
 #include "providers/cudnn/cudnn.h"
 
 /* The numbers of tensors in graphs: 1 + bp_attention_tensor, and these. */
@@ -32,8 +33,7 @@ typedef struct bp__cudnn_attention {
 
 static inline bool bp__cudnn_is_attention(const bp_problem *problem) {
     return problem->op == BP_OP_ATTENTION || problem->op == BP_OP_ATTENTION_BACKWARD ||
-           problem->op == BP_OP_ATTENTION_PAGED || problem->op == BP_OP_ATTENTION_LENGTHS ||
-           problem->op == BP_OP_ATTENTION_LENGTHS_BACKWARD;
+           problem->op == BP_OP_ATTENTION_PAGED || bp__attention_is_counted(problem);
 }
 
 /* Fills *attention. Returns false with a refusal in *verdict. */

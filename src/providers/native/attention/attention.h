@@ -153,15 +153,6 @@ static inline bool bp__attention_weighs(const bp_problem *problem) {
     return problem->dtype < BP_F32 && dtype == BP_F32;
 }
 
-static inline bool bp__attention_is_backward(const bp_problem *problem) {
-    return problem->op == BP_OP_ATTENTION_BACKWARD || problem->op == BP_OP_ATTENTION_LENGTHS_BACKWARD;
-}
-
-/* Whether items have numbers of keys of their own, without pages. */
-static inline bool bp__attention_is_counted(const bp_problem *problem) {
-    return problem->op == BP_OP_ATTENTION_LENGTHS || problem->op == BP_OP_ATTENTION_LENGTHS_BACKWARD;
-}
-
 typedef enum bp__attention_kernel {
     BP__ATTENTION_FLASH,
     BP__ATTENTION_EFFICIENT,

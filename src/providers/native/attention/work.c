@@ -54,41 +54,41 @@ void bp__attention_begin(bp__attention_work *plan, const bp_host *host, const bp
     plan->rows = plan->group * p->queries;
 }
 
+static bool has_operand(const bp_problem *problem, bp_attention_tensor which) {
+    switch (which) {
+    case BP_ATTENTION_OUTPUT_GRADIENT:
+    case BP_ATTENTION_QUERY_GRADIENT:
+    case BP_ATTENTION_KEY_GRADIENT:
+    case BP_ATTENTION_VALUE_GRADIENT:
+    case BP_ATTENTION_MASK_GRADIENT:
+        return bp__attention_is_backward(problem);
+    case BP_ATTENTION_PAGES:
+        return problem->op == BP_OP_ATTENTION_PAGED;
+    case BP_ATTENTION_LENGTHS:
+        return problem->op == BP_OP_ATTENTION_PAGED || bp__attention_is_counted(problem);
+    default:
+        return true;
+    }
+}
+
 bp__attention_call bp__attention_call_of(const bp__attention_work *plan, const bp_operand *operands,
                                          const bp_exec *exec) {
-    static const bp_attention_tensor forward[] = {BP_ATTENTION_QUERY,     BP_ATTENTION_KEY,    BP_ATTENTION_VALUE,
-                                                  BP_ATTENTION_MASK,      BP_ATTENTION_SEED,   BP_ATTENTION_OUTPUT,
-                                                  BP_ATTENTION_LOGSUMEXP, BP_ATTENTION_TENSORS};
-    static const bp_attention_tensor backward[] = {
+    /* The operands of an operation are these, without those that it does not have. */
+    static const bp_attention_tensor order[] = {
         BP_ATTENTION_OUTPUT_GRADIENT, BP_ATTENTION_QUERY,          BP_ATTENTION_KEY,
         BP_ATTENTION_VALUE,           BP_ATTENTION_MASK,           BP_ATTENTION_SEED,
-        BP_ATTENTION_OUTPUT,          BP_ATTENTION_LOGSUMEXP,      BP_ATTENTION_QUERY_GRADIENT,
-        BP_ATTENTION_KEY_GRADIENT,    BP_ATTENTION_VALUE_GRADIENT, BP_ATTENTION_MASK_GRADIENT,
-        BP_ATTENTION_TENSORS};
-    static const bp_attention_tensor paged[] = {
-        BP_ATTENTION_QUERY, BP_ATTENTION_KEY,     BP_ATTENTION_VALUE,  BP_ATTENTION_MASK,      BP_ATTENTION_SEED,
-        BP_ATTENTION_PAGES, BP_ATTENTION_LENGTHS, BP_ATTENTION_OUTPUT, BP_ATTENTION_LOGSUMEXP, BP_ATTENTION_TENSORS};
-    static const bp_attention_tensor counted[] = {BP_ATTENTION_QUERY,  BP_ATTENTION_KEY,       BP_ATTENTION_VALUE,
-                                                  BP_ATTENTION_MASK,   BP_ATTENTION_SEED,      BP_ATTENTION_LENGTHS,
-                                                  BP_ATTENTION_OUTPUT, BP_ATTENTION_LOGSUMEXP, BP_ATTENTION_TENSORS};
-    static const bp_attention_tensor counted_backward[] = {
-        BP_ATTENTION_OUTPUT_GRADIENT, BP_ATTENTION_QUERY,        BP_ATTENTION_KEY,
-        BP_ATTENTION_VALUE,           BP_ATTENTION_MASK,         BP_ATTENTION_SEED,
-        BP_ATTENTION_LENGTHS,         BP_ATTENTION_OUTPUT,       BP_ATTENTION_LOGSUMEXP,
-        BP_ATTENTION_QUERY_GRADIENT,  BP_ATTENTION_KEY_GRADIENT, BP_ATTENTION_VALUE_GRADIENT,
-        BP_ATTENTION_MASK_GRADIENT,   BP_ATTENTION_TENSORS};
-    const uint32_t op = plan->problem.op;
-    const bp_attention_tensor *order = op == BP_OP_ATTENTION            ? forward
-                                       : op == BP_OP_ATTENTION_PAGED    ? paged
-                                       : op == BP_OP_ATTENTION_LENGTHS  ? counted
-                                       : op == BP_OP_ATTENTION_BACKWARD ? backward
-                                                                        : counted_backward;
+        BP_ATTENTION_PAGES,           BP_ATTENTION_LENGTHS,        BP_ATTENTION_OUTPUT,
+        BP_ATTENTION_LOGSUMEXP,       BP_ATTENTION_QUERY_GRADIENT, BP_ATTENTION_KEY_GRADIENT,
+        BP_ATTENTION_VALUE_GRADIENT,  BP_ATTENTION_MASK_GRADIENT};
     const bp_attention_problem *p = &plan->problem.of.attention;
     bp__attention_call call = {.plan = plan,
                                .workspace = bp_operand_address(&exec->workspace),
                                .stop = {.host = plan->host, .op = (bp_op)plan->problem.op}};
-    for (int i = 0; order[i] != BP_ATTENTION_TENSORS; i++) {
-        call.tensor[order[i]] = p->tensor[order[i]].dtype ? bp__native_address(&operands[i]) : NULL;
+    for (size_t i = 0; i < sizeof order / sizeof order[0]; i++) {
+        if (has_operand(&plan->problem, order[i])) {
+            call.tensor[order[i]] = p->tensor[order[i]].dtype ? bp__native_address(operands) : NULL;
+            operands++;
+        }
     }
     if (call.tensor[BP_ATTENTION_SEED]) {
         const int64_t *seed = (const int64_t *)(const void *)call.tensor[BP_ATTENTION_SEED];

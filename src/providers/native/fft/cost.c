@@ -22,11 +22,11 @@ static const double unit_ns[3][2] = {{0.24, 0.48}, {0.095, 0.185}, {0.06, 0.12}}
 #define GROUP_NS 40
 
 /* Units of a pass for one element: for each doubling of an even radix, and for each unit of an odd radix with and
- * without code of its own. The tiles of a convolution (bp__fft_lanes_ns) were measured by themselves. */
+ * without code of its own. The rest of the estimate of convolutions (conv/fourier_cut.c) was fitted to other ones. */
 typedef struct radix_costs {
     double even, odd, prime;
 } radix_costs;
-static const radix_costs of_lines = {0.9, 0.45, 0.52}, of_tiles = {1, 0.65, 0.9};
+static const radix_costs of_lines = {0.9, 0.45, 0.52}, of_convolutions = {1, 0.65, 0.9};
 
 /* Units for one element of a pass along a line, to load it and to store it. */
 #define PASS_COST 0.6
@@ -113,7 +113,7 @@ double bp__fft_lanes_ns(const bp__fft_kernels *const *kernels, int set, bool f64
     enum { START_NS = 15 };
     const bp__fft_algorithm algorithm = bp__fft_algorithm_of(kernels, n);
     int passes;
-    const double cost = radices_cost(&algorithm, &of_tiles, &passes);
+    const double cost = radices_cost(&algorithm, &of_convolutions, &passes);
     return START_NS + (double)n * kernels[0]->lanes * unit_ns[set][f64] * (cost + 1);
 }
 
