@@ -2,7 +2,7 @@
 #include "ops/attention/attention.h"
 
 /* Sets the sizes of the matrix of one item. */
-static void matrix_of(const bp_attention_problem *p, int which, int64_t *rows, int64_t *columns) {
+static void matrix_of(const bp_attention_problem *p, bp_attention_tensor which, int64_t *rows, int64_t *columns) {
     switch (which) {
     case BP_ATTENTION_KEY:
     case BP_ATTENTION_KEY_GRADIENT:
@@ -41,7 +41,7 @@ static void matrix_of(const bp_attention_problem *p, int which, int64_t *rows, i
 bool bp__attention_elements(const bp_problem *problem, int operand, bp__elements *elements) {
     const bp_attention_problem *p = &problem->of.attention;
     const bool pages = problem->op == BP_OP_ATTENTION_PAGED;
-    const int which = bp__attention_tensor_of((bp_op)problem->op, operand);
+    const bp_attention_tensor which = bp__attention_tensor_of((bp_op)problem->op, operand);
     const bp_attention_layout *layout = &p->tensor[which];
     int64_t rows, columns;
     matrix_of(p, which, &rows, &columns);
