@@ -42,9 +42,13 @@ def test_probes_of_libraries_on_a_drop_in_end(environment, tmp_path):
     assert all(row["state"] == "ok" for row in json.loads(done.stdout)["libraries"] if row["id"] == "netlib-lapack")
 
 
+# Each library, and each way to the drop-in libraries; with TESTED_ALL each library on each way.
+COUNTED = [(library, way) for library in ("openblas", "choice") for way in WAYS
+           if os.environ.get("TESTED_ALL") or (library == "choice") == (way != "library")]
+
+
 @netlib_only
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("library", ["openblas", "choice"])
+@pytest.mark.parametrize("library, way", COUNTED)
 def test_netlibs_testers_have_the_same_counts(environment, plain, way, library):
     """All 24 testers pass, among them the tests of wrong arguments, which define an error handler of their own."""
     if library != "choice" and not netlib.LIBRARIES[library].exists():

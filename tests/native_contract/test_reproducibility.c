@@ -59,6 +59,9 @@ static void test_threads(void **state) {
             assert_int_equal(one.verdict.properties & (BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT),
                              BP_PROPERTY_REPRODUCIBLE | BP_PROPERTY_THREAD_INVARIANT);
             for (int i = 0; i < COUNT(threads); i++) {
+                if (test_leaves_out(i + at / 6 + at % 6, COUNT(threads))) {
+                    continue;
+                }
                 t.threads = threads[i];
                 make_operands(&many, &t);
                 assert_int_equal(run_task(&many), BP_OK);

@@ -24,7 +24,7 @@ foreach(source ${sources})
             set_property(TEST opencl_ops_${short}_without_f64 APPEND PROPERTY ENVIRONMENT TESTED_AS_GPU=1
                 TESTED_WITHOUT_F64=1)
         endif()
-        if(short MATCHES "^(elementwise|reduce)$") # the longest: work is divided so in the test without f64 and on CUDA, too
+        if(short MATCHES "^(elementwise|numbers|reduce)$") # the longest: work is divided so in the test without f64 and on CUDA, too
             set_property(TEST opencl_ops_${short}_as_gpu PROPERTY LABELS long)
         endif()
     endif()
