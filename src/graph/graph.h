@@ -272,6 +272,7 @@ typedef struct bp__region {
  * where all values are row-major, each in memory of its own. */
 typedef struct bp__layouts {
     bool *last;         /* its channels are last */
+    bool *image;        /* with the channels last: calls on images read it */
     bp_value *whole;    /* the result that it is a part of; 0: none */
     int *axis;          /* of the result, along which its parts follow each other */
     int64_t *from;      /* the index at which the part begins there */

@@ -127,10 +127,55 @@ static bool follows(const bp__lowered *l, const bp__node *node, int ndim) {
     return found;
 }
 
+/* Notes the operands of a node that have the rank of images as read by it. */
+static void note_read(const bp__lowered *l, const bp__node *node, int ndim) {
+    for (int i = 0; i < node->pass->info.input_count; i++) {
+        const bp_value v = l->same[node->operand[i]];
+        l->layouts.image[v] |= v && l->graph->values[v].ndim == ndim;
+    }
+    for (int i = 0; i < node->list_count; i++) {
+        l->layouts.image[l->same[node->list[i]]] = true;
+    }
+}
+
+/* Finds the values that calls on images read, also through functions of single elements and views. Values are made
+ * before they are read, so that one pass from the last to the first one finds all. */
+static void find_read_images(const bp__lowered *l) {
+    for (bp_value v = l->graph->value_count; v > 0; v--) {
+        const bp__graph_value *value = &l->graph->values[v];
+        if (value->ndim < 3 || !l->live[v]) {
+            continue;
+        }
+        if (value->kind == BP__VALUE_VIEW && (value->view == BP__SLICE || value->view == BP__EXPAND)) {
+            l->layouts.image[l->same[value->from]] |= l->layouts.image[v];
+        } else if (value->kind == BP__VALUE_NODE) {
+            const bp__node *node = &l->graph->nodes[value->from];
+            const bool follows = (node->call->pointwise || node->call->moves) && l->layouts.image[v];
+            if (node->call->images || follows) {
+                note_read(l, node, value->ndim);
+            }
+        }
+    }
+}
+
+/* Returns whether a reshaped value is an image again, such as channels that were exchanged: it comes from one with its
+ * channels last, and is read as one. */
+static bool is_reshaped_image(const bp__lowered *l, bp_value v) {
+    const bp__graph_value *value = &l->graph->values[v];
+    bp_value from = l->same[value->from];
+    while (l->graph->values[from].kind == BP__VALUE_VIEW && !l->folded[from]) {
+        from = l->same[l->graph->values[from].from];
+    }
+    return l->layouts.image[v] && l->layouts.last[from];
+}
+
 static bool is_last(const bp__lowered *l, bp_value v) {
     const bp__graph_value *value = &l->graph->values[v];
     if (value->ndim < 3 || l->folded[l->same[v]]) {
         return false;
+    }
+    if (value->kind == BP__VALUE_VIEW && value->view == BP__RESHAPE) {
+        return is_reshaped_image(l, v);
     }
     if (value->kind == BP__VALUE_VIEW) {
         const bp_value from = l->same[value->from];
@@ -147,6 +192,9 @@ static bool is_last(const bp__lowered *l, bp_value v) {
 /* Decides for each value whether its channels, dimension 1, are last in memory. */
 static void set_images(bp__lowered *l, bool channels_last) {
     l->layouts.channels_last = channels_last;
+    if (channels_last) {
+        find_read_images(l);
+    }
     for (bp_value v = 1; v <= l->graph->value_count; v++) {
         l->layouts.last[v] = channels_last && is_last(l, v);
     }
@@ -233,8 +281,8 @@ static bp_status compare(bp__lowered *l, const DLTensor *const *inputs, const DL
 
 static bp_status begin(bp__layouts *layouts, const bp_graph *graph) {
     const size_t values = (size_t)graph->value_count + 1;
-    const size_t size =
-        values * (sizeof *layouts->from + sizeof *layouts->whole + sizeof *layouts->axis + sizeof *layouts->last);
+    const size_t size = values * (sizeof *layouts->from + sizeof *layouts->whole + sizeof *layouts->axis +
+                                  sizeof *layouts->last + sizeof *layouts->image);
     layouts->memory = bp__alloc_zero(1, size);
     if (!layouts->memory) {
         return bp__fail_memory(size, "the plan of a graph");
@@ -243,6 +291,7 @@ static bp_status begin(bp__layouts *layouts, const bp_graph *graph) {
     layouts->whole = (bp_value *)(void *)(layouts->from + values);
     layouts->axis = (int *)(layouts->whole + values);
     layouts->last = (bool *)(layouts->axis + values);
+    layouts->image = layouts->last + values;
     return BP_OK;
 }
 

@@ -187,13 +187,19 @@ static void add_step(bp__lowered *l, int node, bp_value value, int output) {
     l->steps[l->step_count++] = (bp__step){node, value, output, -1};
 }
 
-/* Places a reshaped value by a copy. */
+/* Places a reshaped value by a copy. Its layout is row-major if its elements have no strides in the old shape
+ * otherwise. */
 static void copy_reshaped(bp__lowered *l, bp_value v) {
     const bp__graph_value *value = &l->graph->values[v];
+    const bp_value of = l->same[value->from];
     bp__located *at = &l->at[v];
+    int64_t old[BP_MAX_NDIM];
     take_block(l, at, bp__value_bytes(value));
-    use_block(l, &l->at[l->same[value->from]]);
-    set_compact(value, at->strides);
+    use_block(l, &l->at[of]);
+    bp__layouts_strides(l, v, at->strides);
+    if (!view_reshaped(value, at->strides, &l->graph->values[of], old)) {
+        set_compact(value, at->strides);
+    }
     add_step(l, -1, v, -1);
 }
 
@@ -480,9 +486,10 @@ void bp__step_copy(const bp__lowered *l, const bp__step *step, const DLTensor *c
         copy->to_place = (bp__place){.home = BP__AT_OPERAND, .operand = l->graph->input_count + step->output};
         return;
     }
-    const bp_value of = l->same[l->graph->values[step->value].from];
+    const bp__graph_value *value = &l->graph->values[step->value];
+    const bp_value of = l->same[value->from];
     copy->from = copy->to = bp__located_tensor(l, of);
-    set_compact(&l->graph->values[of], copy->strides);
+    view_reshaped(value, at->strides, &l->graph->values[of], copy->strides);
     copy->to.strides = copy->strides;
     copy->from_place = l->at[of].place;
     copy->to_place = at->place;

@@ -133,8 +133,8 @@ void bp__copy_matrix(bp_dtype dtype, int64_t rows, int64_t columns, void *dst, i
         copy_rows(&pair, item);
     } else if (magnitude(pair.src_column) <= magnitude(pair.src_row) || pair.rows == 1) {
         block(&pair);
-    } else if (pair.dst_column == 1 && pair.src_row == 1 && item >= 4 && pair.rows >= BP__TRANSPOSED_TILE &&
-               pair.columns >= BP__TRANSPOSED_TILE) {
+    } else if (pair.dst_column == 1 && pair.src_row == 1 &&
+               bp__transposes_fast(item, pair.rows, pair.columns, pair.dst_row, pair.src_column)) {
         bp__copy_transposed(item, pair.rows, pair.columns, pair.dst, pair.dst_row, pair.src, pair.src_column, !plain);
     } else {
         copy_tiled(block, &pair, (int64_t)item);

@@ -4,6 +4,9 @@
  * Tiles are transposed in registers, so that both sides use vector loads and stores. They are walked in blocks whose
  * lines and pages fit into the nearest caches. This also holds for leading dimensions that are powers of two, which map
  * to few cache sets. The next tile is prefetched, because hardware prefetchers do not follow so many short runs.
+ *
+ * A matrix with a side shorter than a tile, such as the channels of an image, is transposed in squares, and one of two
+ * or three rows or columns by exchanging the elements of two or three vectors.
  */
 #include "tensor/internal.h"
 
@@ -115,10 +118,96 @@ static void copy_block(transpose_tile *tile, int64_t item, int64_t rows, int64_t
     }
 }
 
+/* ---- Sides shorter than a tile ---- */
+
+/* Transposes square after square. The last one of a side may overlap the previous one. */
+#define DEFINE_NARROW(NAME, TURN, SIZE, SQUARE, FLIP)                                                                  \
+    static void NAME(int64_t rows, int64_t columns, char *dst, int64_t dst_row, const char *src, int64_t src_column) { \
+        for (int64_t i = 0; i < rows; i += SQUARE) {                                                                   \
+            const int64_t row = smaller(i, rows - SQUARE);                                                             \
+            for (int64_t j = 0; j < columns; j += SQUARE) {                                                            \
+                const int64_t column = smaller(j, columns - SQUARE);                                                   \
+                TURN(dst + (row * dst_row + column) * SIZE, dst_row * SIZE, src + (row + column * src_column) * SIZE,  \
+                     src_column * SIZE, FLIP);                                                                         \
+            }                                                                                                          \
+        }                                                                                                              \
+    }
+
+DEFINE_NARROW(narrow32, transpose32, 4, 4, as_is)
+DEFINE_NARROW(narrow64, transpose64, 8, 2, as_is)
+DEFINE_NARROW(narrow_conjugated64, transpose64, 8, 2, signs64)
+
+/* Transposes n contiguous rows of 2 or 3 elements of 4 bytes: each element goes to a row of its own. */
+static void separate32(int64_t count, int64_t n, char *dst, int64_t dst_row, const char *src) {
+    for (int64_t i = 0; i < n; i += 4) {
+        const int64_t at = smaller(i, n - 4);
+        const char *from = src + at * count * 4;
+        char *to = dst + at * 4;
+        const words32 a = load32(from), b = load32(from + 16);
+        if (count == 2) {
+            store32(to, __builtin_shufflevector(a, b, 0, 2, 4, 6));
+            store32(to + dst_row * 4, __builtin_shufflevector(a, b, 1, 3, 5, 7));
+            continue;
+        }
+        const words32 c = load32(from + 32);
+        const words32 first = __builtin_shufflevector(a, b, 0, 3, 6, 6),
+                      second = __builtin_shufflevector(a, b, 1, 4, 7, 7);
+        const words32 third = __builtin_shufflevector(a, b, 2, 5, 5, 5);
+        store32(to, __builtin_shufflevector(first, c, 0, 1, 2, 5));
+        store32(to + dst_row * 4, __builtin_shufflevector(second, c, 0, 1, 2, 6));
+        store32(to + 2 * dst_row * 4, __builtin_shufflevector(third, c, 0, 1, 4, 7));
+    }
+}
+
+/* The reverse: n rows of 2 or 3 elements, which are contiguous, of as many runs. */
+static void interleave32(int64_t count, int64_t n, char *dst, const char *src, int64_t src_column) {
+    for (int64_t i = 0; i < n; i += 4) {
+        const int64_t at = smaller(i, n - 4);
+        const char *from = src + at * 4;
+        char *to = dst + at * count * 4;
+        const words32 a = load32(from), b = load32(from + src_column * 4);
+        const words32 low = __builtin_shufflevector(a, b, 0, 4, 1, 5), high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+        if (count == 2) {
+            store32(to, low);
+            store32(to + 16, high);
+            continue;
+        }
+        const words32 c = load32(from + 2 * src_column * 4);
+        const words32 middle = __builtin_shufflevector(low, high, 3, 3, 4, 5); /* of b, and of both */
+        store32(to, __builtin_shufflevector(low, c, 0, 1, 4, 2));
+        store32(to + 16, __builtin_shufflevector(middle, c, 0, 5, 2, 3));
+        store32(to + 32, __builtin_shufflevector(high, c, 6, 2, 3, 7));
+    }
+}
+
+bool bp__transposes_fast(size_t item, int64_t rows, int64_t columns, int64_t dst_row, int64_t src_column) {
+    const int64_t least = item == 4 ? 4 : item == 8 ? 2 : BP__TRANSPOSED_TILE;
+    const bool interleaves = columns > 1 && columns < 4 && rows >= 4 && dst_row == columns;
+    const bool separates = rows > 1 && rows < 4 && columns >= 4 && src_column == rows;
+    return item >= 4 && ((rows >= least && columns >= least) || (item == 4 && (interleaves || separates)));
+}
+
+static void copy_narrow(size_t item, int64_t rows, int64_t columns, char *dst, int64_t dst_row, const char *src,
+                        int64_t src_column, bool conjugate) {
+    if (item == 4 && columns <= 3) {
+        interleave32(columns, rows, dst, src, src_column);
+    } else if (item == 4 && rows <= 3) {
+        separate32(rows, columns, dst, dst_row, src);
+    } else if (item == 4) {
+        narrow32(rows, columns, dst, dst_row, src, src_column);
+    } else {
+        (conjugate ? narrow_conjugated64 : narrow64)(rows, columns, dst, dst_row, src, src_column);
+    }
+}
+
 void bp__copy_transposed(size_t item, int64_t rows, int64_t columns, char *dst, int64_t dst_row, const char *src,
                          int64_t src_column, bool conjugate) {
     transpose_tile *tile = tile_for(item, conjugate);
     int64_t size = (int64_t)item;
+    if (rows < BP__TRANSPOSED_TILE || columns < BP__TRANSPOSED_TILE) {
+        copy_narrow(item, rows, columns, dst, dst_row, src, src_column, conjugate);
+        return;
+    }
     for (int64_t j = 0; j < columns; j += BLOCK) {
         int64_t column = start_of(j, columns), wide = smaller(columns - column, BLOCK);
         for (int64_t i = 0; i < rows; i += BLOCK) {

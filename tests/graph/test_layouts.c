@@ -302,6 +302,37 @@ static void add_other(network *n) {
     }
 }
 
+/* Other shapes of an image, which are images again: channels of groups are exchanged, as in ShuffleNet; channels become
+ * rows and columns, and the reverse; the rows follow each other in one; elements change places that no strides
+ * describe. */
+static void add_shape(network *n) {
+    const int kind = (int)random_below(n->random, 5), in = n->value, out = n->value + 1;
+    if (kind == 0 && n->c % 2 == 0) {
+        n->at += sprintf(n->at, "r%d = reshape(v%d, [%d, 2, %d, %d, %d])\np%d = permute(r%d, [0, 2, 1, 3, 4])\n", in,
+                         in, n->n, n->c / 2, n->h, n->w, in, in);
+    } else if (kind == 1 && n->c % 4 == 0) {
+        n->at += sprintf(n->at, "r%d = reshape(v%d, [%d, %d, 2, 2, %d, %d])\np%d = permute(r%d, [0, 1, 4, 2, 5, 3])\n",
+                         in, in, n->n, n->c / 4, n->h, n->w, in, in);
+        n->c /= 4;
+        n->h *= 2;
+        n->w *= 2;
+    } else if (kind == 2 && n->h % 2 == 0) {
+        n->at += sprintf(n->at, "r%d = reshape(v%d, [%d, %d, %d, 2, %d])\np%d = permute(r%d, [0, 3, 1, 2, 4])\n", in,
+                         in, n->n, n->c, n->h / 2, n->w, in, in);
+        n->c *= 2;
+        n->h /= 2;
+    } else if (kind == 3 && n->c * n->h * n->w % 2 == 0) {
+        n->at += sprintf(n->at, "r%d = reshape(v%d, [%d, %d, 2])\np%d = permute(r%d, [0, 2, 1])\n", in, in, n->n,
+                         n->c * n->h * n->w / 2, in, in);
+    } else {
+        n->at += sprintf(n->at, "p%d = reshape(v%d, [%d, %d, 1, %d])\n", in, in, n->n, n->c, n->h * n->w);
+        n->w *= n->h;
+        n->h = 1;
+    }
+    n->at += sprintf(n->at, "v%d = reshape(p%d, [%d, %d, %d, %d])\n", out, in, n->n, n->c, n->h, n->w);
+    n->old = -1;
+}
+
 static void write_network(char *text, random_source *random) {
     network n = {.random = random, .at = text, .n = 1 + (int)random_below(random, 2), .old = -1};
     n.c = 1 + (int)random_below(random, 5);
@@ -309,8 +340,8 @@ static void write_network(char *text, random_source *random) {
     n.w = 3 + (int)random_below(random, 8);
     n.at += sprintf(n.at, "graph 1\ninput v0 f32 [%d, %d, %d, %d]\n", n.n, n.c, n.h, n.w);
     for (int i = 0; i < 7; i++, n.value++) {
-        void (*const kinds[])(network *) = {add_conv, add_conv, add_norm, add_function, add_join, add_other};
-        const int kind = i == 0 ? 0 : (int)random_below(random, 6);
+        void (*const kinds[])(network *) = {add_conv, add_conv, add_norm, add_function, add_join, add_other, add_shape};
+        const int kind = i == 0 ? 0 : (int)random_below(random, 7);
         kinds[kind](&n);
         n.old = kind >= 2 && n.old < 0 ? -1 : n.old;
     }
@@ -430,6 +461,51 @@ static void test_explained(void **state) {
                     "joined    1 node, whose operands are written into the result", true);
 }
 
+/* ---- Reshaped images ---- */
+
+/* Returns whether the channels of the last reshaped value are last in memory. */
+static bool reshaped_last(const char *nodes) {
+    char text[1024];
+    random_source random = {1};
+    sprintf(text, "graph 1\ninput x f32 [2, 6, 5, 7]\ninput w f32 [6, 6, 1, 1]\na = conv(x, w, ndim=2)\n%s", nodes);
+    bp_graph *graph = parse(text);
+    bp_options *options;
+    bp_plan *plan;
+    tensors in, out;
+    bool last = false;
+    make_tensors(&in, graph, false, false, &random);
+    make_tensors(&out, graph, true, false, &random);
+    assert_int_equal(bp_options_new(&options, "graph.layout=channels_last"), BP_OK);
+    assert_int_equal(
+        bp_graph_plan(&plan, options, graph, (const DLTensor *const *)in.list, (const DLTensor *const *)out.list),
+        BP_OK);
+    const bp__lowered *l = &((const bp__graph_plan *)bp__program_of(plan)->owner)->lowered;
+    for (bp_value v = 1; v <= graph->value_count; v++) {
+        if (graph->values[v].kind == BP__VALUE_VIEW && graph->values[v].view == BP__RESHAPE) {
+            last = l->at[v].strides[1] == 1;
+        }
+    }
+    bp_plan_release(plan);
+    bp_options_release(options);
+    free_tensors(&in);
+    free_tensors(&out);
+    bp_graph_release(graph);
+    return last;
+}
+
+#define EXCHANGE "b = reshape(a, [2, 2, 3, 5, 7])\nc = permute(b, [0, 2, 1, 3, 4])\nd = reshape(c, [2, 6, 5, 7])\n"
+
+static void test_reshaped(void **state) {
+    (void)state;
+    assert_true(reshaped_last(EXCHANGE "e = conv(d, w, ndim=2)\noutput y = e\n"));
+    assert_true(reshaped_last(EXCHANGE "e = unary(d, kind=tanh)\nf = conv(e, w, ndim=2)\noutput y = f\n"));
+    assert_true(reshaped_last(EXCHANGE "e = slice(d, [2, 1, 3, 1])\nf = conv(e, w, ndim=2)\noutput y = f\n"));
+    /* Nothing reads it as an image, or it does not come from one. */
+    assert_false(reshaped_last(EXCHANGE "e = unary(d, kind=tanh)\noutput y = e\n"));
+    assert_false(reshaped_last("b = permute(x, [0, 1, 3, 2])\nd = reshape(b, [2, 6, 5, 7])\ne = conv(d, w, ndim=2)\n"
+                               "output y = a\noutput z = e\n"));
+}
+
 /* The setting is a part of the keys of kept plans. */
 static void test_kept(void **state) {
     (void)state;
@@ -461,8 +537,8 @@ static void test_kept(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_joined),    cmocka_unit_test(test_types), cmocka_unit_test(test_networks),
-        cmocka_unit_test(test_explained), cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_joined),    cmocka_unit_test(test_types),    cmocka_unit_test(test_networks),
+        cmocka_unit_test(test_explained), cmocka_unit_test(test_reshaped), cmocka_unit_test(test_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

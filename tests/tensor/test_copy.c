@@ -257,7 +257,7 @@ static layout layout_of(int kind, int64_t rows, int64_t columns) {
 /* Sizes around tiles and blocks, every pair of layouts, conjugated or not, with guard elements around. */
 static void test_copy_matrix(void **state) {
     (void)state;
-    const int64_t sizes[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 41};
+    const int64_t sizes[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 17, 31, 32, 33, 41};
     const bp_dtype types[] = {BP_F32, BP_F64, BP_C64, BP_C128, BP_BF16};
     enum { SIZES = BP__COUNT(sizes), KINDS = 8 };
     for (int t = 0; t < (int)BP__COUNT(types) * SIZES * SIZES; t++) {
