@@ -42,15 +42,12 @@ def test_probes_of_libraries_on_a_drop_in_end(environment, tmp_path):
     assert all(row["state"] == "ok" for row in json.loads(done.stdout)["libraries"] if row["id"] == "netlib-lapack")
 
 
-# Each library, and each way to the drop-in libraries; with TESTED_ALL each library on each way.
-COUNTED = [(library, way) for library in ("openblas", "choice") for way in WAYS
-           if os.environ.get("TESTED_ALL") or (library == "choice") == (way != "library")]
-
-
 @netlib_only
-@pytest.mark.parametrize("library, way", COUNTED)
+@pytest.mark.parametrize("library, way", [(library, way) for library in ("openblas", "choice") for way in WAYS
+                                          if os.environ.get("TESTED_ALL") or (library == "choice") == (way != "library")])
 def test_netlibs_testers_have_the_same_counts(environment, plain, way, library):
-    """All 24 testers pass, among them the tests of wrong arguments, which define an error handler of their own."""
+    """All 24 testers pass, among them the tests of wrong arguments, which define an error handler of their own. With TESTED_ALL each library on
+    each way."""
     if library != "choice" and not netlib.LIBRARIES[library].exists():
         pytest.skip(f"{library} is not installed")
     found = netlib.run_blas(variables(environment, way, library, 0 if library == "choice" else None))
