@@ -55,11 +55,11 @@ elif .venv/bin/python -c 'import numpy, pytest, xdist' 2>/dev/null; then
     elif ! .venv/bin/python -c 'import hypothesis' 2>/dev/null; then
         count Python "SKIPPED, because .venv has no hypothesis (see make bootstrap)"
     else
-        keep Python .venv/bin/python tests/inherited.py "$folder" -m pytest -q tests/python >/dev/null &
+        keep Python .venv/bin/python tests/inherited.py "$folder" -m pytest -q -n 2 --dist loadfile tests/python >/dev/null &
         package=$!
         trap 'kill $package; exit 130' INT TERM
     fi
-    # Two at once: many of these tests wait, and there are more of them than of the package.
+    # Two at once, as of the package: many of these tests wait.
     keep command .venv/bin/python -m pytest -q -n 2 --dist loadfile tests/cli
     finish command ' in [0-9.]+s'
     if [ -n "$package" ]; then

@@ -271,8 +271,8 @@ typedef struct bp__region {
 /* How the values that nodes write lie in memory (layouts.c). The lists have an element for each value, and are NULL
  * where all values are row-major, each in memory of its own. */
 typedef struct bp__layouts {
-    bool *last;         /* its channels are last */
-    bool *image;        /* with the channels last: calls on images read it */
+    bool *last;         /* it is written with its channels last */
+    bool *image;        /* calls on images read it; not set if images are row-major */
     bp_value *whole;    /* the result that it is a part of; 0: none */
     int *axis;          /* of the result, along which its parts follow each other */
     int64_t *from;      /* the index at which the part begins there */

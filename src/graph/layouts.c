@@ -127,32 +127,37 @@ static bool follows(const bp__lowered *l, const bp__node *node, int ndim) {
     return found;
 }
 
-/* Notes the operands of a node that have the rank of images as read by it. */
-static void note_read(const bp__lowered *l, const bp__node *node, int ndim) {
+static void note_value(const bp__lowered *l, bp_value v, int ndim) {
+    l->layouts.image[l->same[v]] |= v && l->graph->values[v].ndim == ndim;
+}
+
+/* Notes the operands of a node that have this rank as read by calls on images. */
+static void note_operands(const bp__lowered *l, const bp__node *node, int ndim) {
     for (int i = 0; i < node->pass->info.input_count; i++) {
-        const bp_value v = l->same[node->operand[i]];
-        l->layouts.image[v] |= v && l->graph->values[v].ndim == ndim;
+        note_value(l, node->operand[i], ndim);
     }
     for (int i = 0; i < node->list_count; i++) {
-        l->layouts.image[l->same[node->list[i]]] = true;
+        note_value(l, node->list[i], ndim);
     }
 }
 
-/* Finds the values that calls on images read, also through functions of single elements and views. Values are made
- * before they are read, so that one pass from the last to the first one finds all. */
+/* Finds the values that calls on images read, also through slices and repetitions of the same rank, and through calls
+ * that keep the order of dimensions in memory. Values are made before they are read, so that one pass from the last to
+ * the first one finds all. */
 static void find_read_images(const bp__lowered *l) {
     for (bp_value v = l->graph->value_count; v > 0; v--) {
         const bp__graph_value *value = &l->graph->values[v];
+        const bool image = l->layouts.image[l->same[v]];
         if (value->ndim < 3 || !l->live[v]) {
             continue;
         }
-        if (value->kind == BP__VALUE_VIEW && (value->view == BP__SLICE || value->view == BP__EXPAND)) {
-            l->layouts.image[l->same[value->from]] |= l->layouts.image[v];
+        if (value->kind == BP__VALUE_VIEW && (value->view == BP__SLICE || value->view == BP__EXPAND) && image) {
+            note_value(l, value->from, value->ndim);
         } else if (value->kind == BP__VALUE_NODE) {
             const bp__node *node = &l->graph->nodes[value->from];
-            const bool follows = (node->call->pointwise || node->call->moves) && l->layouts.image[v];
-            if (node->call->images || follows) {
-                note_read(l, node, value->ndim);
+            const bool keeps_order = node->call->pointwise || node->call->moves;
+            if (node->call->images || (keeps_order && image)) {
+                note_operands(l, node, value->ndim);
             }
         }
     }
@@ -161,12 +166,11 @@ static void find_read_images(const bp__lowered *l) {
 /* Returns whether a reshaped value is an image again, such as channels that were exchanged: it comes from one with its
  * channels last, and is read as one. */
 static bool is_reshaped_image(const bp__lowered *l, bp_value v) {
-    const bp__graph_value *value = &l->graph->values[v];
-    bp_value from = l->same[value->from];
+    bp_value from = l->same[l->graph->values[v].from];
     while (l->graph->values[from].kind == BP__VALUE_VIEW && !l->folded[from]) {
         from = l->same[l->graph->values[from].from];
     }
-    return l->layouts.image[v] && l->layouts.last[from];
+    return l->layouts.image[l->same[v]] && l->layouts.last[from];
 }
 
 static bool is_last(const bp__lowered *l, bp_value v) {

@@ -187,8 +187,8 @@ static void add_step(bp__lowered *l, int node, bp_value value, int output) {
     l->steps[l->step_count++] = (bp__step){node, value, output, -1};
 }
 
-/* Places a reshaped value by a copy. Its layout is row-major if its elements have no strides in the old shape
- * otherwise. */
+/* Places a reshaped value by a copy, which runs in the old shape. The value is row-major if its layout has no strides
+ * in the old shape. */
 static void copy_reshaped(bp__lowered *l, bp_value v) {
     const bp__graph_value *value = &l->graph->values[v];
     const bp_value of = l->same[value->from];

@@ -5,8 +5,8 @@
  * lines and pages fit into the nearest caches. This also holds for leading dimensions that are powers of two, which map
  * to few cache sets. The next tile is prefetched, because hardware prefetchers do not follow so many short runs.
  *
- * A matrix with a side shorter than a tile, such as the channels of an image, is transposed in squares, and one of two
- * or three rows or columns by exchanging the elements of two or three vectors.
+ * Matrices with a side shorter than a tile, such as the channels of an image, are transposed square by square. Runs of
+ * two or three elements of 4 bytes, which are shorter than a square, are exchanged with two or three vectors.
  */
 #include "tensor/internal.h"
 
@@ -120,13 +120,16 @@ static void copy_block(transpose_tile *tile, int64_t item, int64_t rows, int64_t
 
 /* ---- Sides shorter than a tile ---- */
 
-/* Transposes square after square. The last one of a side may overlap the previous one. */
+/* Transposes square by square, along the longer side: so that each line of memory is used once. The last square of a
+ * side may overlap the previous one. */
 #define DEFINE_NARROW(NAME, TURN, SIZE, SQUARE, FLIP)                                                                  \
     static void NAME(int64_t rows, int64_t columns, char *dst, int64_t dst_row, const char *src, int64_t src_column) { \
-        for (int64_t i = 0; i < rows; i += SQUARE) {                                                                   \
-            const int64_t row = smaller(i, rows - SQUARE);                                                             \
-            for (int64_t j = 0; j < columns; j += SQUARE) {                                                            \
-                const int64_t column = smaller(j, columns - SQUARE);                                                   \
+        const bool wide = columns > rows;                                                                              \
+        const int64_t longer = wide ? columns : rows, shorter = wide ? rows : columns;                                 \
+        for (int64_t i = 0; i < longer; i += SQUARE) {                                                                 \
+            for (int64_t j = 0; j < shorter; j += SQUARE) {                                                            \
+                const int64_t row = smaller(wide ? j : i, rows - SQUARE);                                              \
+                const int64_t column = smaller(wide ? i : j, columns - SQUARE);                                        \
                 TURN(dst + (row * dst_row + column) * SIZE, dst_row * SIZE, src + (row + column * src_column) * SIZE,  \
                      src_column * SIZE, FLIP);                                                                         \
             }                                                                                                          \
@@ -137,21 +140,21 @@ DEFINE_NARROW(narrow32, transpose32, 4, 4, as_is)
 DEFINE_NARROW(narrow64, transpose64, 8, 2, as_is)
 DEFINE_NARROW(narrow_conjugated64, transpose64, 8, 2, signs64)
 
-/* Transposes n contiguous rows of 2 or 3 elements of 4 bytes: each element goes to a row of its own. */
-static void separate32(int64_t count, int64_t n, char *dst, int64_t dst_row, const char *src) {
-    for (int64_t i = 0; i < n; i += 4) {
-        const int64_t at = smaller(i, n - 4);
-        const char *from = src + at * count * 4;
+/* Writes the elements of `length` runs of 2 or 3 (`width`), which follow each other in memory, to 2 or 3 rows. */
+static void separate32(int64_t width, int64_t length, char *dst, int64_t dst_row, const char *src) {
+    for (int64_t i = 0; i < length; i += 4) {
+        const int64_t at = smaller(i, length - 4);
+        const char *from = src + at * width * 4;
         char *to = dst + at * 4;
         const words32 a = load32(from), b = load32(from + 16);
-        if (count == 2) {
+        if (width == 2) {
             store32(to, __builtin_shufflevector(a, b, 0, 2, 4, 6));
             store32(to + dst_row * 4, __builtin_shufflevector(a, b, 1, 3, 5, 7));
             continue;
         }
         const words32 c = load32(from + 32);
-        const words32 first = __builtin_shufflevector(a, b, 0, 3, 6, 6),
-                      second = __builtin_shufflevector(a, b, 1, 4, 7, 7);
+        const words32 first = __builtin_shufflevector(a, b, 0, 3, 6, 6);
+        const words32 second = __builtin_shufflevector(a, b, 1, 4, 7, 7);
         const words32 third = __builtin_shufflevector(a, b, 2, 5, 5, 5);
         store32(to, __builtin_shufflevector(first, c, 0, 1, 2, 5));
         store32(to + dst_row * 4, __builtin_shufflevector(second, c, 0, 1, 2, 6));
@@ -159,27 +162,28 @@ static void separate32(int64_t count, int64_t n, char *dst, int64_t dst_row, con
     }
 }
 
-/* The reverse: n rows of 2 or 3 elements, which are contiguous, of as many runs. */
-static void interleave32(int64_t count, int64_t n, char *dst, const char *src, int64_t src_column) {
-    for (int64_t i = 0; i < n; i += 4) {
-        const int64_t at = smaller(i, n - 4);
+/* The reverse of separate32(). */
+static void interleave32(int64_t width, int64_t length, char *dst, const char *src, int64_t src_column) {
+    for (int64_t i = 0; i < length; i += 4) {
+        const int64_t at = smaller(i, length - 4);
         const char *from = src + at * 4;
-        char *to = dst + at * count * 4;
+        char *to = dst + at * width * 4;
         const words32 a = load32(from), b = load32(from + src_column * 4);
         const words32 low = __builtin_shufflevector(a, b, 0, 4, 1, 5), high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
-        if (count == 2) {
+        if (width == 2) {
             store32(to, low);
             store32(to + 16, high);
             continue;
         }
         const words32 c = load32(from + 2 * src_column * 4);
-        const words32 middle = __builtin_shufflevector(low, high, 3, 3, 4, 5); /* of b, and of both */
+        const words32 middle = __builtin_shufflevector(low, high, 3, 3, 4, 5); /* b[1], b[1], a[2], b[2] */
         store32(to, __builtin_shufflevector(low, c, 0, 1, 4, 2));
         store32(to + 16, __builtin_shufflevector(middle, c, 0, 5, 2, 3));
         store32(to + 32, __builtin_shufflevector(high, c, 6, 2, 3, 7));
     }
 }
 
+/* Whole vectors are read and written: runs of 2 or 3 elements must have no gaps between them. */
 bool bp__transposes_fast(size_t item, int64_t rows, int64_t columns, int64_t dst_row, int64_t src_column) {
     const int64_t least = item == 4 ? 4 : item == 8 ? 2 : BP__TRANSPOSED_TILE;
     const bool interleaves = columns > 1 && columns < 4 && rows >= 4 && dst_row == columns;

@@ -126,11 +126,10 @@ const char *bp__tensor_text(const DLTensor *tensor, char *buffer, size_t size);
 void bp__copy_matrix(bp_dtype dtype, int64_t rows, int64_t columns, void *dst, int64_t dst_row, int64_t dst_column,
                      const void *src, int64_t src_row, int64_t src_column, int conjugate);
 
-/* The case of bp__copy_matrix with elements of 4, 8 or 16 bytes, and dst_column and src_row 1, if
- * bp__transposes_fast().
- */
+/* Whether bp__copy_transposed() takes a matrix of these sizes and strides. */
 #define BP__TRANSPOSED_TILE 8
 bool bp__transposes_fast(size_t item, int64_t rows, int64_t columns, int64_t dst_row, int64_t src_column);
+/* As bp__copy_matrix, where dst_column and src_row are 1. */
 void bp__copy_transposed(size_t item, int64_t rows, int64_t columns, char *dst, int64_t dst_row, const char *src,
                          int64_t src_column, bool conjugate);
 
