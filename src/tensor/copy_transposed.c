@@ -123,15 +123,20 @@ static void copy_block(transpose_tile *tile, int64_t item, int64_t rows, int64_t
 /* Transposes square by square, along the longer side: so that each line of memory is used once. The last square of a
  * side may overlap the previous one. */
 #define DEFINE_NARROW(NAME, TURN, SIZE, SQUARE, FLIP)                                                                  \
+    static inline void NAME##_square(int64_t row, int64_t column, char *dst, int64_t dst_row, const char *src,         \
+                                     int64_t src_column) {                                                             \
+        TURN(dst + (row * dst_row + column) * SIZE, dst_row * SIZE, src + (row + column * src_column) * SIZE,          \
+             src_column * SIZE, FLIP);                                                                                 \
+    }                                                                                                                  \
     static void NAME(int64_t rows, int64_t columns, char *dst, int64_t dst_row, const char *src, int64_t src_column) { \
-        const bool wide = columns > rows;                                                                              \
-        const int64_t longer = wide ? columns : rows, shorter = wide ? rows : columns;                                 \
-        for (int64_t i = 0; i < longer; i += SQUARE) {                                                                 \
-            for (int64_t j = 0; j < shorter; j += SQUARE) {                                                            \
-                const int64_t row = smaller(wide ? j : i, rows - SQUARE);                                              \
-                const int64_t column = smaller(wide ? i : j, columns - SQUARE);                                        \
-                TURN(dst + (row * dst_row + column) * SIZE, dst_row * SIZE, src + (row + column * src_column) * SIZE,  \
-                     src_column * SIZE, FLIP);                                                                         \
+        for (int64_t j = 0; j < columns && columns > rows; j += SQUARE) {                                              \
+            for (int64_t i = 0; i < rows; i += SQUARE) {                                                               \
+                NAME##_square(smaller(i, rows - SQUARE), smaller(j, columns - SQUARE), dst, dst_row, src, src_column); \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (int64_t i = 0; i < rows && columns <= rows; i += SQUARE) {                                                \
+            for (int64_t j = 0; j < columns; j += SQUARE) {                                                            \
+                NAME##_square(smaller(i, rows - SQUARE), smaller(j, columns - SQUARE), dst, dst_row, src, src_column); \
             }                                                                                                          \
         }                                                                                                              \
     }
