@@ -522,7 +522,7 @@ static void test_reshaped(void **state) {
     assert_true(reshaped_last(EXCHANGED "e = concat(d, d, axis=2)\nf = conv(e, w, ndim=2)\noutput y = f\n"));
     assert_true(
         reshaped_last(EXCHANGED "e = conv(d, w, ndim=2)\nf = unary(d, kind=exp)\noutput y = e\noutput f = f\n"));
-    /* Both of two equal values, of which one is read as an image. */
+    /* Both of two equal values. Only the second one is read as an image. */
     assert_true(reshaped_last(EXCHANGED EXCHANGE("q", "r", "s") "f = unary(d, kind=tanh)\ng = conv(s, w, ndim=2)\n"
                                                                 "output y = f\noutput z = g\n"));
     /* Nothing reads it as an image, or it does not come from one, or its dimension 1 is no channel. */
