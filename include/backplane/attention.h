@@ -70,8 +70,8 @@
  * NaN and infinity that a row does not see: what `lengths` excludes is never read. Excluded keys have no effect on the
  * output. Excluded values have none on the processor if a limit of a window excludes a key, other than `window_right` 0,
  * which is `is_causal`. Otherwise, and on devices, they may or may not make the row NaN. Kernels other than math skip
- * blocks of 128 keys that are excluded for all rows which they compute together, at most 64 rows. In BACKWARD, excluded keys and values, and
- * rows of output_gradient and query that do not see a key, may make gradients NaN.
+ * blocks of 128 keys that are excluded for all rows which they compute together, at most 64 rows. In BACKWARD, excluded
+ * keys and values, and rows of output_gradient and query that do not see a key, may make gradients NaN.
  *
  * All functions are thread-safe. Plans are kept in the plan cache.
  *

@@ -129,12 +129,16 @@ static void copy_block(transpose_tile *tile, int64_t item, int64_t rows, int64_t
              src_column * SIZE, FLIP);                                                                                 \
     }                                                                                                                  \
     static void NAME(int64_t rows, int64_t columns, char *dst, int64_t dst_row, const char *src, int64_t src_column) { \
-        for (int64_t j = 0; j < columns && columns > rows; j += SQUARE) {                                              \
-            for (int64_t i = 0; i < rows; i += SQUARE) {                                                               \
-                NAME##_square(smaller(i, rows - SQUARE), smaller(j, columns - SQUARE), dst, dst_row, src, src_column); \
+        if (columns > rows) {                                                                                          \
+            for (int64_t j = 0; j < columns; j += SQUARE) {                                                            \
+                for (int64_t i = 0; i < rows; i += SQUARE) {                                                           \
+                    NAME##_square(smaller(i, rows - SQUARE), smaller(j, columns - SQUARE), dst, dst_row, src,          \
+                                  src_column);                                                                         \
+                }                                                                                                      \
             }                                                                                                          \
+            return;                                                                                                    \
         }                                                                                                              \
-        for (int64_t i = 0; i < rows && columns <= rows; i += SQUARE) {                                                \
+        for (int64_t i = 0; i < rows; i += SQUARE) {                                                                   \
             for (int64_t j = 0; j < columns; j += SQUARE) {                                                            \
                 NAME##_square(smaller(i, rows - SQUARE), smaller(j, columns - SQUARE), dst, dst_row, src, src_column); \
             }                                                                                                          \
