@@ -17,7 +17,7 @@
 #include "calibration/lattice.h"
 
 /* Changed whenever the meaning of stored values changes. */
-#define BP__CALIBRATION_SCHEME 5
+#define BP__CALIBRATION_SCHEME 6
 
 enum { BP__BATCH_ITEMS = 64 }; /* of a product of the variants BATCHED and INTERLEAVED */
 

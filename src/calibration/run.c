@@ -5,6 +5,7 @@
 
 #include "machine/internal.h"
 #include "registry/child.h"
+#include "registry/internal.h"
 #include "registry/modules.h"
 #include "settings/internal.h"
 
@@ -18,7 +19,7 @@ enum {
     START_MS = 4000, /* for loading the libraries, in addition to the measurement */
     LOADED = 8,      /* how much longer than its budget a measurement may take on a loaded machine */
     MOST_SETTINGS = 24,
-    SETTING_BYTES = PATH_MAX + 64
+    SETTING_BYTES = 3 * PATH_MAX + 64 /* registry.library_path has up to three paths */
 };
 
 /* The settings by which the helper finds the stored facts of the library. */
@@ -27,13 +28,18 @@ static const bp_setting_id passed[] = {
     BP_SET_registry_probe_timeout, BP_SET_registry_probe_memory,
 };
 
-/* Writes the settings as NAME=VALUE. The helper searches for one library only, which saves time. It searches for
- * modules next to this library, because it may be in another directory itself. */
+/* Writes the settings as NAME=VALUE. The helper searches for the library and the one that it calls only, which saves
+ * time. It searches for modules next to this library, because it may be in another directory itself. */
 static int write_settings(const bp__calibrated *candidate, char texts[MOST_SETTINGS][SETTING_BYTES]) {
+    static const char library_path[] = "registry.library_path=";
     int count = 0;
     snprintf(texts[count++], SETTING_BYTES, "registry.system=false");
-    snprintf(texts[count++], SETTING_BYTES, "registry.library_path=%s",
-             candidate->library ? candidate->library->path : "");
+    memcpy(texts[count], library_path, sizeof library_path);
+    if (candidate->library) {
+        bp__library_write_paths(candidate->library, texts[count] + sizeof library_path - 1,
+                                SETTING_BYTES - sizeof library_path);
+    }
+    count++;
     BP__PATH_BUFFER(folder);
     const char *value;
     for (int i = 0; i < BP__COUNT(passed); i++) {

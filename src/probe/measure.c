@@ -259,8 +259,10 @@ static void measure_class(task *t, int own, int threads) {
     }
 }
 
-/* Returns the id of the library that is measured, for operations like the one of the class. It is probed no further. */
-static const char *find_library(const char *path, const bp__class *class) {
+/* Returns the id of the library that is measured, the first of the paths, for operations like the one of the class. It
+ * is probed no further. */
+static const char *find_library(const char *paths, const bp__class *class) {
+    const size_t length = strcspn(paths, ":");
     const bp_problem sample = {.op = class->op};
     const bp_library_info **entries;
     int count;
@@ -270,23 +272,23 @@ static const char *find_library(const char *path, const bp__class *class) {
         _exit(1);
     }
     for (int i = 0; i < count; i++) {
-        if (bp__text_equal(entries[i]->path, path)) {
+        if (strlen(entries[i]->path) == length && memcmp(entries[i]->path, paths, length) == 0) {
             return entries[i]->id;
         }
     }
-    report("error", "%s is not listed", path);
+    report("error", "%.*s is not listed", (int)length, paths);
     _exit(1);
 }
 
 /* Writes the name of the candidate, as for blas.preferred. */
 static void write_candidate(char *name, size_t size, const char *provider, const char *classes) {
-    const char *path = "";
+    const char *paths = "";
     char first[BP__CLASS_NAME_BYTES];
-    bp_get("registry.library_path", &path, NULL, NULL);
+    bp_get("registry.library_path", &paths, NULL, NULL);
     snprintf(first, sizeof first, "%.*s", (int)strcspn(classes, ","), classes);
     const int class = bp__class_named(first);
-    if (*path && class >= 0) {
-        snprintf(name, size, "%s:%s", find_library(path, &bp__classes[class]), provider);
+    if (*paths && class >= 0) {
+        snprintf(name, size, "%s:%s", find_library(paths, &bp__classes[class]), provider);
     } else {
         snprintf(name, size, "%s", provider);
     }

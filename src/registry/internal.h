@@ -28,6 +28,10 @@ bp_status bp__library_check_rest(const bp_library_info *library, bool *changed);
 /* From now on the list of this process is as its first caller needs it. A helper that measures one library does so,
  * because no crash in it reaches the program. */
 void bp__libraries_leave_rest(void);
+/* Writes the registry.library_path with which another process describes the library as this one does, the library
+ * first. A LAPACK without BLAS calls another library's routines, from which it has its kernels and threads: the file
+ * that the loader finds follows, and the library to which that file forwards. */
+void bp__library_write_paths(const bp_library_info *library, char *text, size_t size);
 
 /* Number of changes of the list: a decision made at another number may be out of date. */
 uint32_t bp__library_lists(void);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,6 +36,28 @@ int bp__list_entry_named(const bp__library_list *list, const char *name) {
         }
     }
     return entry_with_soname(list, name);
+}
+
+static void append_path(char *text, size_t size, const char *path) {
+    const size_t used = strlen(text);
+    if (*path) {
+        snprintf(text + used, size - used, "%s%s", used ? ":" : "", path);
+    }
+}
+
+void bp__library_write_paths(const bp_library_info *library, char *text, size_t size) {
+    bp__library_list *list;
+    text[0] = '\0';
+    append_path(text, size, library->path);
+    bp__registry_lock();
+    const bool listed = *library->blas && bp__library_list_any(&list) == BP_OK;
+    const bp__file *file = listed ? bp__file_at(&list->search, library->path) : NULL;
+    if (file) {
+        const int blas = bp__list_entry_named(list, library->blas);
+        append_path(text, size, file->facts.blas);
+        append_path(text, size, blas >= 0 ? list->infos[blas].path : "");
+    }
+    bp__registry_unlock();
 }
 
 int bp__libraries_limited(void) {

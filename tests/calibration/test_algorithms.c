@@ -1,5 +1,6 @@
 /* test_algorithms.c - tests that each algorithm that a library offers for a product has its own measured times. */
 #include "calibration/support_curves.h"
+#include "machine/internal.h"
 #include "ops/gemm/gemm.h"
 
 #include <math.h>
@@ -94,13 +95,26 @@ static void uneven_sizes_have_their_times(void **state) {
     check(&(offer){"small", SIZE + 1, false, NULL}, false, ratio, BP__INTERPOLATED);
 }
 
+/* Sizes of whole vectors have no remainders. */
+static void whole_vectors_are_even(void **state) {
+    (void)state;
+    const int64_t lanes = bp__cpu_hardware() == BP_CAPABILITY_AVX512                               ? 16
+                          : bp__cpu_runs(BP_CAPABILITY_AVX2) || bp__cpu_runs(BP_CAPABILITY_SVE256) ? 8
+                                                                                                   : 4;
+    for (int64_t size = 12; size <= 48; size *= 2) {
+        check(&(offer){"small", size, false, NULL}, true, size % lanes ? TIMES_SMALL_UNEVEN : TIMES_SMALL,
+              BP__INTERPOLATED);
+    }
+}
+
 /* What was measured of small products says nothing of large ones. */
 static void algorithms_end_where_they_were_measured(void **state) {
     (void)state;
     const bp__lattice *lattice = bp__classes[bp__class_find(BP_OP_GEMM, BP_F32, BP__VARIANT_SMALL)].lattice;
     const int64_t m = (int64_t)lattice->most / SIZE / SIZE;
     check(&(offer){"small", 2 * m, false, NULL}, true, 2.0 * (double)m / 1024 * TIMES_SMALL, BP__INTERPOLATED);
-    check(&(offer){"small", 4 * m, false, NULL}, true, 4.0 * (double)m / 1024 * COST / PREFERRED_COST, BP__INTERPOLATED);
+    check(&(offer){"small", 4 * m, false, NULL}, true, 4.0 * (double)m / 1024 * COST / PREFERRED_COST,
+          BP__INTERPOLATED);
 }
 
 /* Others have the ratio of their estimates. */
@@ -116,11 +130,9 @@ static void other_algorithms_follow_estimates(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(measured_algorithms_have_their_times),
-        cmocka_unit_test(algorithms_are_compared_in_layouts),
-        cmocka_unit_test(uneven_sizes_have_their_times),
-        cmocka_unit_test(algorithms_end_where_they_were_measured),
-        cmocka_unit_test(other_algorithms_follow_estimates),
+        cmocka_unit_test(measured_algorithms_have_their_times),    cmocka_unit_test(algorithms_are_compared_in_layouts),
+        cmocka_unit_test(uneven_sizes_have_their_times),           cmocka_unit_test(whole_vectors_are_even),
+        cmocka_unit_test(algorithms_end_where_they_were_measured), cmocka_unit_test(other_algorithms_follow_estimates),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -528,6 +528,11 @@ static void test_lapack_reports_its_blas(void **state) {
     assert_string_equal(row.blas, "blas");
     assert_string_equal(row.threading, "libgomp");
     assert_non_null(strstr(row.fact_sources, "threading: as its BLAS"));
+    char paths[8192]; /* for another process */
+    bp__library_write_paths(&row, paths, sizeof paths);
+    restart(paths, NULL);
+    assert_int_equal(bp_library_find("libalone.so", &row), BP_OK);
+    assert_string_equal(row.threading, "libgomp");
     restart(FAKES "/openmp/libalone.so", NULL); /* a BLAS that is not listed */
     row = only_row();
     assert_non_null(strstr(row.blas, "/openmp/libopenmp.so"));

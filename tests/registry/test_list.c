@@ -54,6 +54,31 @@ static void test_the_virtual_environment_is_searched(void **state) {
     assert_true(searched);
 }
 
+/* Its kernels and threads are its BLAS's, which it may reach through a library that only forwards. Must run second. */
+static void test_another_process_describes_a_lapack_equally(void **state) {
+    (void)state;
+    enum { MOST = 16 };
+    static char paths[MOST][3 * 4096], expected[MOST][256], found[256];
+    bp_library_info row = {.struct_size = sizeof row};
+    int count = 0;
+    for (int i = 0; bp_library_at(i, &row) && count < MOST; i++) {
+        if (*row.blas && row.state == BP_LIBRARY_OK) {
+            snprintf(expected[count], sizeof expected[count], "%s %s %s", row.path, row.kernels, row.threading);
+            bp__library_write_paths(&row, paths[count++], sizeof paths[0]);
+        }
+    }
+    for (int i = 0; i < count; i++) {
+        restart(paths[i], NULL);
+        paths[i][strcspn(paths[i], ":")] = '\0';
+        assert_int_equal(bp_library_find(paths[i], &row), BP_OK);
+        snprintf(found, sizeof found, "%s %s %s", row.path, row.kernels, row.threading);
+        assert_string_equal(found, expected[i]);
+    }
+    if (count == 0) {
+        skip(); /* each LAPACK of this machine has a BLAS of its own */
+    }
+}
+
 static void test_links_and_copies_are_one_entry(void **state) {
     (void)state;
     put("plain", "libplain.so.1.2");
@@ -548,6 +573,7 @@ static void test_this_machine(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_the_virtual_environment_is_searched),
+        cmocka_unit_test(test_another_process_describes_a_lapack_equally),
         cmocka_unit_test_setup_teardown(test_links_and_copies_are_one_entry, make, forget),
         cmocka_unit_test_setup_teardown(test_a_path_twice_is_searched_once, make, forget),
         cmocka_unit_test_setup_teardown(test_world_writable_is_refused, make, forget),

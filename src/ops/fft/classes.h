@@ -41,10 +41,12 @@ static const bp__lattice bp__fft_mixed = {
     .knot = {{22, 78, 390, 1430, 5720, 22000, 99000}, {1, 32}},
     .most = 1 << 17,
 };
+/* 65539 stands for most large primes p: p - 1 has a large prime factor. 65537 would not: FFTW computes it by a
+ * transform of the length 65536. */
 static const bp__lattice bp__fft_primes = {
     .dimensions = 2,
     .count = {7, 2},
-    .knot = {{13, 61, 251, 1021, 4099, 16411, 65537}, {1, 32}},
+    .knot = {{13, 61, 251, 1021, 4099, 16411, 65539}, {1, 32}},
     .most = 1 << 17,
 };
 /* The sizes are the side of a square and the number of squares. */

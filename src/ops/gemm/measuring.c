@@ -71,6 +71,23 @@ static void transpose_b(bp_gemm_problem *g) {
     g->b_column = g->n > 1 ? g->k : 0;
 }
 
+static int64_t interleaved_row(int64_t row) {
+    enum { PADDING = 24 };
+    return row ? row * BP__BATCH_ITEMS + PADDING : 0;
+}
+
+/* Puts rows of all items next to each other. The rows are padded, because sizes and items are powers of 2: without
+ * padding the rows of an item would fall on the same lines of a cache, as they seldom do in programs. */
+static void interleave(bp_gemm_problem *g) {
+    g->batch_ndim = 1;
+    g->batch = g->batch_shape[0] = BP__BATCH_ITEMS;
+    g->batch_a[0] = g->k;
+    g->batch_b[0] = g->batch_c[0] = g->n;
+    g->a_row = interleaved_row(g->a_row);
+    g->b_row = interleaved_row(g->b_row);
+    g->c_row = interleaved_row(g->c_row);
+}
+
 static bp_status sample(bp_problem *problem, const bp__class *class, const int64_t sizes[BP__LATTICE_DIMENSIONS]) {
     const int64_t m = sizes[0], n = sizes[1], k = sizes[2];
     bp_gemm_problem *g = &problem->of.gemm;
@@ -98,13 +115,7 @@ static bp_status sample(bp_problem *problem, const bp__class *class, const int64
         g->batch_c[0] = m * n;
         break;
     case BP__VARIANT_INTERLEAVED:
-        g->batch_ndim = 1;
-        g->batch = g->batch_shape[0] = BP__BATCH_ITEMS;
-        g->batch_a[0] = k;
-        g->batch_b[0] = g->batch_c[0] = n;
-        g->a_row *= BP__BATCH_ITEMS;
-        g->b_row *= BP__BATCH_ITEMS;
-        g->c_row *= BP__BATCH_ITEMS;
+        interleave(g);
         break;
     default:
         break;

@@ -4,6 +4,7 @@
  * (transposed, strided, batched, interleaved, with threads) are factors to it. For a property that was not measured,
  * the factor is the ratio of the provider's own estimates with and without it. An algorithm that was not measured by
  * itself has the time of the one that the provider prefers, times the ratio of their estimates. */
+#include "machine/internal.h"
 #include "ops/gemm/gemm.h"
 
 #include <stdlib.h>
@@ -62,11 +63,15 @@ static bp__gemm_shape product_of(const bp_problem *problem, int threads) {
     return product;
 }
 
-/* Whether the product has a property that no variant describes, or is computed in a way that was not measured. */
-static bool is_unusual(const bp_problem *problem, const bp_verdict *verdict) {
+/* Whether the product has a property that no variant describes, or is computed in a way that was not measured. The
+ * estimates of Backplane's own kernels follow strides. What interleaved items cost on them depends on the strides so
+ * much that a measured factor is right for few others. */
+static bool is_unusual(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict,
+                       uint32_t variants) {
     const bp_gemm_problem *g = &problem->of.gemm;
     const bool strided = g->c_row != 1 && g->c_column != 1 && g->m > 1 && g->n > 1;
-    return strided || g->conjugate_a || g->conjugate_b || problem->policy.packed ||
+    const bool interleaved = !candidate->provider->library_kinds && (variants & 1u << BP__VARIANT_INTERLEAVED);
+    return strided || interleaved || g->conjugate_a || g->conjugate_b || problem->policy.packed ||
            (verdict->properties & BP_PROPERTY_ITEM_BY_ITEM);
 }
 
@@ -79,11 +84,28 @@ static double plain_estimate(const bp__candidate *candidate, const bp_problem *p
     return bp__estimate_of(candidate, &plain);
 }
 
-/* Whether a size leaves no remainders in vectors. Where it is large, they matter less than that rows fall on the same
- * lines of a cache. */
-static bool is_even(int64_t size) {
-    enum { VECTOR = 16, LARGE = 256, LINES = 128 };
-    return (size & (size - 1)) == 0 || size % (size < LARGE ? VECTOR : LINES) == 0;
+static int64_t vector_bytes(void) {
+    switch (bp__cpu_hardware()) {
+    case BP_CAPABILITY_AVX512:
+        return 64;
+    case BP_CAPABILITY_AVX2:
+    case BP_CAPABILITY_SVE256:
+        return 32;
+    default:
+        return 16;
+    }
+}
+
+/* Whether a size leaves no remainders in vectors of `lanes` elements. Where it is large, they matter less than that
+ * rows fall on the same lines of a cache. */
+static bool is_even(int64_t size, int64_t lanes) {
+    enum { LARGE = 256, LINES = 128 };
+    return (size & (size - 1)) == 0 || size % (size < LARGE ? lanes : LINES) == 0;
+}
+
+static bool has_even_sizes(const bp_gemm_problem *g, bp_dtype dtype) {
+    const int64_t lanes = vector_bytes() / (int64_t)bp_dtype_size(dtype);
+    return is_even(g->m, lanes) && is_even(g->n, lanes) && is_even(g->k, lanes);
 }
 
 /* Whether each item is multiplied by a vector. A batch may be one product of matrices. */
@@ -149,14 +171,13 @@ static double ratio_to_preferred(const bp__calibration *calibration, const bp__g
 double bp__gemm_predict(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict,
                         const bp_verdict *preferred, bp__accuracy *accuracy) {
     const bp__calibration *calibration = atomic_load_explicit(&candidate->calibration, memory_order_acquire);
-    const bp_gemm_problem *g = &problem->of.gemm;
     uint32_t known;
     bp__gemm_shape product = product_of(problem, verdict->threads > 0 ? verdict->threads : problem->policy.threads);
     product.divides_items = !(candidate->provider->library_kinds & BP_LIB_BLAS);
     if (product.k == 0) {
         return 0;
     }
-    const bool even = is_even(g->m) && is_even(g->n) && is_even(g->k);
+    const bool even = has_even_sizes(&problem->of.gemm, product.dtype);
     const uint32_t uneven =
         !even && knows(calibration, product.dtype, BP__VARIANT_UNEVEN) ? 1u << BP__VARIANT_UNEVEN : 0;
     const uint32_t own = algorithm_bit(calibration, problem, verdict, &product, even);
@@ -165,7 +186,7 @@ double bp__gemm_predict(const bp__candidate *candidate, const bp_problem *proble
     product.variants |= plain && own ? own : uneven;
     product.estimate = bp__cost_follows_kernels(candidate) ? plain_estimate(candidate, problem, &product) : 0;
     double time = bp__calibration_predict(calibration, &product, &known, accuracy);
-    if (time > 0 && (known != product.variants || is_unusual(problem, verdict))) {
+    if (time > 0 && (known != product.variants || is_unusual(candidate, problem, verdict, product.variants))) {
         /* All of the difference is taken from the estimates, because the differences of single properties are not
          * known. */
         const double from = plain_estimate(candidate, problem, &product);
