@@ -58,14 +58,14 @@ double bp__transform_stream_ns(double bytes) {
 double bp__transform_items_ns(const bp_fft_problem *fft, bool single, const bp__transform_speed *speed) {
     double n = elements_of(fft), work = 0, all = bp__transform_bytes(fft, single);
     double batch = (double)fft->batch, item = all / (batch > 0 ? batch : 1);
+    bool real = fft->kind != BP_FFT_C2C;
     for (int d = 0; d < fft->ndim; d++) {
-        work += work_of(speed, fft->n[d], single);
+        const bool odd = real && d == fft->ndim - 1 && fft->n[d] % 2 == 1;
+        work += work_of(speed, fft->n[d], single) * (odd ? speed->odd[single] : 1);
     }
     work += fft->ndim > 1 ? (fft->ndim - 1) * speed->dimension[single] : 0;
-    bool real = fft->kind != BP_FFT_C2C;
     /* Each of several dimensions is a separate pass, with less memory in use at a time. */
     double rate = rate_of(speed, fft->ndim > 1 ? item / 4 : item, single) / (real ? speed->real[single] : 1);
-    rate /= real && fft->ndim > 0 && fft->n[fft->ndim - 1] % 2 == 1 ? speed->odd[single] : 1;
     double ns = batch * 5 * n * work * (real ? 0.5 : 1) / rate;
     ns *= is_strided(fft) && all > (64 << 10) ? speed->strided : 1;
     return ns + (batch > 1 ? bp__transform_stream_ns(all) : 0);

@@ -19,8 +19,8 @@ typedef struct bp__transform_speed {
     double weights[2][BP__TRANSFORM_PRIMES], middle_primes[2], large_primes[2];
     double dimension[2]; /* factors 2 that each dimension but one costs in addition */
     double real[2];      /* slowdown factor of real input or output, for the same number of operations */
-    double odd[2];       /* slowdown factor of real input or output of an odd length, in addition */
-    double strided;      /* slowdown factor if no transformed dimension is contiguous */
+    double odd[2];  /* slowdown factor of the last dimension of a real transform if its length is odd, in addition */
+    double strided; /* slowdown factor if no transformed dimension is contiguous */
 } bp__transform_speed;
 
 /* Returns the nanoseconds of all items of a problem: operations, and memory traffic beyond the caches. */
