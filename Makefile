@@ -22,7 +22,7 @@ run: bootstrap ## install requirements, build, list the libraries, multiply the 
 # MPI, ScaLAPACK and FFTW-MPI, without which their tests are skipped.
 MPI_PACKAGES = mpirun.openmpi:openmpi-bin mpiexec.mpich:mpich :libscalapack-openmpi2.2 :libscalapack-mpich2.2 :libfftw3-mpi3
 
-test: bootstrap ## install requirements, build, and run all tests; takes 20 to 30 minutes on two cores
+test: bootstrap ## install requirements, build, and run all tests; takes 20 to 35 minutes on two cores
 	@tools/need.sh test $(MPI_PACKAGES) || true
 	@$(MAKE) --no-print-directory build
 	@tools/test.sh build

@@ -63,9 +63,10 @@ static bp__gemm_shape product_of(const bp_problem *problem, int threads) {
     return product;
 }
 
-/* Whether the product has a property that no variant describes, or is computed in a way that was not measured. The
- * estimates of Backplane's own kernels follow strides. What interleaved items cost on them depends on the strides so
- * much that a measured factor is right for few others. */
+/* Whether the product has a property that no variant describes, or is computed in a way that was not measured.
+ * Interleaved items are such a property for a provider without a library: what they cost depends on their strides,
+ * which its estimates follow, because it knows its own kernels. A factor that was measured for some strides is wrong
+ * for most others. */
 static bool is_unusual(const bp__candidate *candidate, const bp_problem *problem, const bp_verdict *verdict,
                        uint32_t variants) {
     const bp_gemm_problem *g = &problem->of.gemm;
