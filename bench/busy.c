@@ -1,11 +1,12 @@
-/* busy.c - times a loop over products, a solve and a transform while other processes keep processors busy.
+/* busy.c - times a program that mixes operations, on the quiet machine and while other processes keep processors busy.
  *
  *     busy [busy processes] [seconds] [settings...]     default: one process on each processor but one, 8, see below
  *
- * A round is gemv 1000, products of 300x300x300 and 512x8x512, a solve of 200 and a transform of 4096, in f64. Each
- * setting runs in a process of its own, as a program would, for the given time, first on the quiet machine, then next
- * to the busy processes; the settings take turns. The first second is not counted. Shown are the median of the rounds,
- * their quartiles, the slowest one, and the ratio of the median to the best setting's.
+ * A round is gemv 1000, products of 24x24x24, 300x300x300 and 512x8x512, a solve of 200, a transform of 4096 and a
+ * contraction of two tensors of four dimensions, in f64. Each setting runs in a process of its own, as a program would,
+ * for the given time, first on the quiet machine, then next to the busy processes, if there are any; the settings take
+ * turns. The first second is not counted. Shown are the median of the rounds, their quartiles, the time that one round
+ * of a hundred exceeds, the slowest one, and the ratio of the median to the best setting's.
  */
 #define _GNU_SOURCE
 #include "backplane.h"
@@ -15,10 +16,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { MOST_SETTINGS = 16, TURNS = 4, TENSORS = 11, MOST_ROUNDS = 1 << 16 };
+enum { MOST_SETTINGS = 16, TURNS = 4, TENSORS = 16, MOST_ROUNDS = 1 << 16 };
 
 typedef struct result {
     double median, quartile[2], slowest; /* in milliseconds */
+    double centile;                      /* one round of a hundred takes longer */
 } result;
 
 static void die(const char *what) {
@@ -59,14 +61,27 @@ static void make_all(void) {
     make(8, BP_F64, 2, (int64_t[]){200, 200});
     make(9, BP_C128, 1, (int64_t[]){4096});
     make(10, BP_C128, 1, (int64_t[]){4096});
+    make(11, BP_F64, 2, (int64_t[]){24, 24});
+    make(12, BP_F64, 4, (int64_t[]){17, 13, 11, 9});
+    make(13, BP_F64, 4, (int64_t[]){10, 9, 13, 12});
+    make(14, BP_F64, 4, (int64_t[]){11, 12, 17, 10});
+    make(15, BP_F64, 2, (int64_t[]){24, 24});
     double *a = data[8]->data;
     for (int i = 0; i < 200; i++) {
         a[201 * i] += 20; /* far from singular */
     }
 }
 
+static void contract(void) {
+    const DLTensor *const operands[] = {data[12], data[13]};
+    const bp_einsum_call call = {
+        .struct_size = sizeof call, .expression = "dbac,ecbf->afde", .count = 2, .operands = operands};
+    check(bp_einsum_run(NULL, &call, data[14]), "a contraction");
+}
+
 static void run_round(void) {
     check(bp_matmul(data[0], data[1], data[2]), "gemv");
+    check(bp_matmul(data[11], data[11], data[15]), "a product");
     check(bp_matmul(data[3], data[3], data[4]), "a product");
     check(bp_matmul(data[5], data[6], data[7]), "a product");
     static DLTensor right, solution;
@@ -79,6 +94,7 @@ static void run_round(void) {
     check(bp_linalg_run(NULL, &solve), "a solve");
     bp_fft_call transform = {.struct_size = sizeof transform, .transform = BP_FFT, .axis_count = 1};
     check(bp_fft_run(NULL, &transform, data[9], data[10]), "a transform");
+    contract();
 }
 
 /* ---- One setting, in a process of its own ---- */
@@ -105,7 +121,10 @@ static result run_setting(const char *settings, double seconds) {
     }
     qsort(ms, (size_t)rounds, sizeof *ms, order);
     const int last = rounds > 0 ? rounds - 1 : 0;
-    return (result){ms[last / 2], {ms[last / 4], ms[last - last / 4]}, ms[last]};
+    return (result){.median = ms[last / 2],
+                    .quartile = {ms[last / 4], ms[last - last / 4]},
+                    .centile = ms[last - last / 100],
+                    .slowest = ms[last]};
 }
 
 static result run_alone(const char *settings, double seconds) {
@@ -166,9 +185,9 @@ static void show(const char *const *settings, int count, result (*turns)[TURNS])
     }
     for (int s = 0; s < count; s++) {
         const result *r = &turns[s][TURNS / 2];
-        printf("%-62s %8.2f (%.2f to %.2f; turns %.2f to %.2f)  slowest %8.2f  %6.2f\n", settings[s], r->median,
-               r->quartile[0], r->quartile[1], turns[s][0].median, turns[s][TURNS - 1].median, slowest[s],
-               r->median / best);
+        printf("%-62s %8.3f (%.3f to %.3f; turns %.3f to %.3f)  one of a hundred %8.2f  slowest %8.2f  %6.3f\n",
+               settings[s], r->median, r->quartile[0], r->quartile[1], turns[s][0].median, turns[s][TURNS - 1].median,
+               r->centile, slowest[s], r->median / best);
     }
     fflush(stdout);
 }
@@ -190,28 +209,35 @@ int main(int argc, char **argv) {
         "num_threads=1",
         "threads.adapt=false, blas.preferred=native, linalg.preferred=native, fft.preferred=native",
         "threads.adapt=false, blas.preferred=openblas, linalg.preferred=openblas",
+        "threads.adapt=false, blas.preferred=blis",
         "threads.adapt=false, blas.preferred=mkl, linalg.preferred=mkl, fft.preferred=mkl",
         "num_threads=1, blas.preferred=openblas, linalg.preferred=openblas",
         "num_threads=1, blas.preferred=mkl, linalg.preferred=mkl, fft.preferred=mkl",
     };
     char *end;
     const int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    const int wanted = argc > 1 ? timing_number(argv[1], &end) : processors - 1;
+    const int wanted = argc <= 1                          ? processors - 1
+                       : strcmp(argv[1], "0") == 0        ? 0
+                       : timing_number(argv[1], &end) > 0 ? timing_number(argv[1], &end)
+                                                          : -1;
     const int processes = wanted < 256 ? wanted : 256;
     const double seconds = argc > 2 ? strtod(argv[2], NULL) : 8.0 / TURNS;
     const char *const *settings = argc > 3 ? (const char *const *)argv + 3 : usual;
     const int count = argc > 3 ? argc - 3 : (int)(sizeof usual / sizeof usual[0]);
-    if (processes < 1 || count > MOST_SETTINGS) {
-        fprintf(stderr, "busy: no busy process, or more than %d settings\n", MOST_SETTINGS);
+    if (wanted < 0 || count > MOST_SETTINGS) {
+        fprintf(stderr, "busy: not a number of processes, or more than %d settings\n", MOST_SETTINGS);
         return 1;
     }
-    printf("milliseconds for a round: median (quartiles; medians of %d turns), slowest round, median by the best one\n",
+    printf("milliseconds for a round: median (quartiles; medians of %d turns), the time that one round of a hundred "
+           "exceeds, the slowest round, the median by the best one\n",
            TURNS);
     printf("quiet, %d processors\n", processors);
     measure(settings, count, seconds);
-    printf("next to %d busy processes\n", processes);
-    start_busy(processes);
-    measure(settings, count, seconds);
-    stop_busy(processes);
+    if (processes > 0) {
+        printf("next to %d busy processes\n", processes);
+        start_busy(processes);
+        measure(settings, count, seconds);
+        stop_busy(processes);
+    }
     return 0;
 }
