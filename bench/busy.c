@@ -202,6 +202,13 @@ static void measure(const char *const *settings, int count, double seconds) {
     show(settings, count, turns);
 }
 
+/* Returns -1 if the text is no such number. */
+static int number_of_processes(const char *text) {
+    char *end;
+    const int number = timing_number(text, &end);
+    return number > 0 && *end == '\0' ? number : strcmp(text, "0") == 0 ? 0 : -1;
+}
+
 int main(int argc, char **argv) {
     static const char *const usual[] = {
         "threads.adapt=true",
@@ -214,12 +221,8 @@ int main(int argc, char **argv) {
         "num_threads=1, blas.preferred=openblas, linalg.preferred=openblas",
         "num_threads=1, blas.preferred=mkl, linalg.preferred=mkl, fft.preferred=mkl",
     };
-    char *end;
     const int processors = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    const int wanted = argc <= 1                          ? processors - 1
-                       : strcmp(argv[1], "0") == 0        ? 0
-                       : timing_number(argv[1], &end) > 0 ? timing_number(argv[1], &end)
-                                                          : -1;
+    const int wanted = argc > 1 ? number_of_processes(argv[1]) : processors - 1;
     const int processes = wanted < 256 ? wanted : 256;
     const double seconds = argc > 2 ? strtod(argv[2], NULL) : 8.0 / TURNS;
     const char *const *settings = argc > 3 ? (const char *const *)argv + 3 : usual;
