@@ -6,7 +6,7 @@ add_library(attention_wide OBJECT ${wide_source})
 target_include_directories(attention_wide PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
     ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(attention_wide PRIVATE backplane_flags)
-target_compile_options(attention_wide PRIVATE -Wno-psabi) # its functions with 64-byte arguments are all inlined
+target_compile_options(attention_wide PRIVATE -Wno-psabi -O1) # its functions with 64-byte arguments are all inlined
 add_instruction_set_flags(${wide_source})
 lighten_kernels(${wide_source})
 target_link_libraries(test_attention_bf16 PRIVATE attention_wide)

@@ -25,7 +25,7 @@ def page(tmp_path_factory, probe_cache):
     folder = tmp_path_factory.mktemp("page")
     kept = dict(os.environ)
     kept.update(XDG_CONFIG_HOME=str(folder), BACKPLANE_CACHE_DIR=str(probe_cache), VIRTUAL_ENV=str(ROOT / ".venv"), **NO_LEAK_CHECK)
-    words = ["matmul", "fft", "svd", "einsum", "--sizes", "4,12,40", "--threads", "1,2", "--seconds", "300" if SANITIZED else "30", "--html", "page.html"]
+    words = ["matmul", "fft", "svd", "einsum", "--sizes", "4,12,40", "--threads", "1,2", "--seconds", "300" if SANITIZED else "8", "--html", "page.html"]
     subprocess.run([COMMAND, "bench", *words], env=kept, cwd=folder, check=True, capture_output=True, timeout=HANGS)
     return folder / "page.html"
 

@@ -46,8 +46,7 @@ def test_probes_of_libraries_on_a_drop_in_end(environment, tmp_path):
 @pytest.mark.parametrize("library, way", [(library, way) for library in ("openblas", "choice") for way in WAYS
                                           if os.environ.get("TESTED_ALL") or (library == "choice") == (way != "library")])
 def test_netlibs_testers_have_the_same_counts(environment, plain, way, library):
-    """All 24 testers pass, among them the tests of wrong arguments, which define an error handler of their own. With TESTED_ALL each library on
-    each way."""
+    """All 24 testers pass, also with wrong arguments, where they define an error handler. With TESTED_ALL each library on each way."""
     if library != "choice" and not netlib.LIBRARIES[library].exists():
         pytest.skip(f"{library} is not installed")
     found = netlib.run_blas(variables(environment, way, library, 0 if library == "choice" else None))
@@ -61,8 +60,9 @@ def run_lapack_tester(env, tester, data, folder):
 
 
 @pytest.mark.skipif(not (netlib.LAPACK / "xlintstd").exists(), reason="Debian's liblapack-test is not installed")
-@pytest.mark.parametrize("library", ["openblas", "mkl"])
-@pytest.mark.parametrize("tester, data", [("xlintstrfz", "ztest_rfp.in"), ("xeigtsts", "ssg.in")])
+@pytest.mark.parametrize("library, tester, data", [
+    (library, *tester) for i, library in enumerate(("openblas", "mkl")) for k, tester in enumerate([("xlintstrfz", "ztest_rfp.in"), ("xeigtsts", "ssg.in")])
+    if os.environ.get("TESTED_ALL") or i == k])
 def test_lapacks_testers_have_the_same_counts(environment, tmp_path, library, tester, data):
     """`make netlib-tests` runs all of them. These two take a second each, and the complex one needs functions whose results are converted."""
     if not netlib.LIBRARIES[library].exists():

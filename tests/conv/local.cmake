@@ -1,21 +1,28 @@
 # The AVX-512 kernels of Winograd's convolution and of transforms compiled for AVX2, so that they run everywhere. The file
 # names select the flags of AVX2.
-set(wide_source ${CMAKE_CURRENT_SOURCE_DIR}/conv/wide/winograd_wide_avx2.c
-    ${CMAKE_CURRENT_SOURCE_DIR}/conv/wide/fourier_wide_avx2.c ${CMAKE_CURRENT_SOURCE_DIR}/conv/wide/fft_wide_avx2.c)
-add_library(conv_wide OBJECT ${wide_source})
-target_include_directories(conv_wide PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
-    ${CMAKE_SOURCE_DIR}/src/providers/native/conv)
-target_link_libraries(conv_wide PRIVATE backplane_flags)
-# Functions with 64-byte arguments are all inlined. Optimization of vectors of twice the size takes minutes and changes no result.
-target_compile_options(conv_wide PRIVATE -Wno-psabi -O1)
-add_instruction_set_flags(${wide_source})
+function(add_wide_kernels name)
+    list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/conv/wide/ OUTPUT_VARIABLE wide_source)
+    add_library(${name} OBJECT ${wide_source})
+    target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src
+        ${CMAKE_SOURCE_DIR}/src/providers/native/conv)
+    target_link_libraries(${name} PRIVATE backplane_flags)
+    # Functions with 64-byte arguments are all inlined. Optimization of vectors of twice the size takes minutes and changes no result.
+    target_compile_options(${name} PRIVATE -Wno-psabi -O1)
+    add_instruction_set_flags(${wide_source})
+endfunction()
+add_wide_kernels(conv_wide winograd_wide_avx2.c)
+add_wide_kernels(conv_wide_fft fourier_wide_avx2.c fft_wide_avx2.c)
 target_link_libraries(test_conv_winograd_kernels PRIVATE conv_wide)
-target_link_libraries(test_conv_fourier_wide PRIVATE conv_wide native_wide)
+target_link_libraries(test_conv_fourier_wide PRIVATE conv_wide_fft native_wide)
 # The kernels for AVX512_BF16, with a model of the instruction in place of the processor's.
 target_link_libraries(test_conv_bf16 PRIVATE native_wide)
 target_link_options(test_conv_bf16 PRIVATE -Wl,--wrap=bp__native_bf16_set)
 
-# Native's convolutions without optimization, and with more of it: their results are bitwise equal. To compile them with more takes minutes, so
+# Compiling these transforms takes most of a minute, so that only `make test-all` does it. Where the processor has AVX-512, conv_fourier
+# runs them, too.
+leave_to_all(conv_fourier_wide test_conv_fourier_wide conv_wide_fft)
+
+# Native's convolutions without optimization, and with more of it: their results are bitwise equal. To compile them takes minutes, so
 # that only `make test-all` does it.
 if(NOT BACKPLANE_SANITIZE)
     file(GLOB native_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/providers/native/*.c
@@ -41,6 +48,6 @@ if(NOT BACKPLANE_SANITIZE)
         use_internals(test_conv_bits_${level})
         set_target_properties(test_conv_bits_${level} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_CURRENT_BINARY_DIR})
         add_project_test(conv_bits_${level} test_conv_bits_${level})
+        leave_to_all(conv_bits_${level} test_conv_bits_${level} ${level_libraries})
     endforeach()
-    leave_to_all(conv_bits_O3 test_conv_bits_O3 ${level_libraries})
 endif()

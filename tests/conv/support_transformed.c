@@ -1,6 +1,7 @@
 /* support_transformed.c - compares algorithms that transform their inputs with the definition: every layout and
  * padding, the error bound, independence of threads, batch and packing, and what is not finite. */
 #include "conv/transformed.h"
+#include "support/modes.h"
 #include "support/passes.h"
 
 #include <math.h>
@@ -14,7 +15,7 @@
 
 static int cases(void) {
     const char *asked = getenv("CONV_CASES");
-    return asked ? atoi(asked) : 160;
+    return asked ? atoi(asked) : test_takes_all() ? 160 : 80;
 }
 
 static bp_options *options_of(const transformed *by, const char *further) {

@@ -1,6 +1,7 @@
 /* test_fourier.c - compares convolutions by Fourier transforms with the definition: kernels from 2 to hundreds of
  * elements, tiles that overlap, lanes of groups and of tiles, the error bound, and what is refused. */
 #include "conv/transformed.h"
+#include "support/modes.h"
 #include "support/passes.h"
 
 #include <setjmp.h>
@@ -40,7 +41,7 @@ static void large_kernels(void **state) {
     static const char *const settings[] = {", num_threads=1", ", num_threads=3",
                                            ", num_threads=1, cpu.capability=default"};
     test_array_random = 20251;
-    for (int i = 0; i < 36; i++) {
+    for (int i = 0; i < (test_takes_all() ? 36 : 18); i++) {
         const conv_limits limits = large_limits(i, 3, 0);
         transformed_compare(&by, &limits, settings[i / 3 % 3]);
     }

@@ -1,6 +1,7 @@
 /* test_results.c - compares convolutions and their gradients with the definition: random geometries and layouts with
  * small integers, for which every algorithm must be exact, and random numbers within error bounds. */
 #include "conv/cases.h"
+#include "support/modes.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -19,7 +20,7 @@ enum { DTYPES = sizeof dtypes / sizeof *dtypes, PASSES = 3 };
 
 static int cases(void) {
     const char *asked = getenv("CONV_CASES");
-    return asked ? atoi(asked) : 120; /* of each pass and type */
+    return asked ? atoi(asked) : test_takes_all() ? 120 : 60; /* of each pass and type */
 }
 
 static void run(const conv_case *c, const char *settings) {

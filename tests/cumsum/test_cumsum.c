@@ -4,6 +4,7 @@
 #include "backplane.h"
 
 #include "support/arrays.h"
+#include "support/modes.h"
 #include "support/pool.h"
 #include "support/results.h"
 #include "support/options.h"
@@ -213,6 +214,9 @@ static void nothing_changes_bits(void **state) {
         const size_t size = (size_t)test_array_count(&first.y) * bp_dtype_size(first.y.dtype);
         char *want = bytes_of(&first, "num_threads=1");
         for (int j = 0; j < SETTINGS; j++) {
+            if (test_leaves_out(i + j, 2)) {
+                continue;
+            }
             sums again;
             begin(&again, type, 3, shape, axis, (unsigned)i / 5 % 4);
             for (int64_t k = 0; k < test_array_count(&first.x); k++) {

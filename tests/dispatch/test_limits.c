@@ -194,7 +194,7 @@ static void *run_plan_often(void *plan) {
     const int before = limits_read;
     int failed = bp_execute(plan, operands, NULL) != BP_OK;
     const int first = limits_read;
-    for (int i = 0; i < 50; i++) {
+    for (int i = 0; i < 5; i++) {
         failed += bp_execute(plan, operands, NULL) != BP_OK;
     }
     return (void *)(intptr_t)(failed || !is_product()                  ? WRONG
@@ -330,7 +330,9 @@ static void test_any_library(void **state) {
     use_machine();
     assert_int_equal(bp_library_count(&count), BP_OK);
     for (int i = 0; i < OPERATIONS * STEPS; i++) {
-        check(&operations[i / STEPS], NULL, steps[i % STEPS]);
+        if (!test_leaves_out(i / STEPS + i % STEPS, 2)) {
+            check(&operations[i / STEPS], NULL, steps[i % STEPS]);
+        }
     }
 }
 
@@ -344,7 +346,7 @@ static void test_each_library(void **state) {
         assert_int_equal(bp_library_at(l, &info), 1);
         const unsigned kinds = BP_LIB_BLAS | BP_LIB_CBLAS | BP_LIB_LAPACK | BP_LIB_FFT | BP_LIB_SMM | BP_LIB_DNN;
         for (int i = 0; info.state == BP_LIBRARY_OK && info.kinds & kinds && i < OPERATIONS * STEPS; i++) {
-            if (!test_leaves_out(number++, 4)) {
+            if (!test_leaves_out(number++, 8)) {
                 check(&operations[i / STEPS], info.id, steps[i % STEPS]);
             }
         }

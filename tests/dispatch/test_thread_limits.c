@@ -185,7 +185,7 @@ static void check_library(const bp_library_info *library) {
     for (int i = 0; i < OPERATIONS * PASTS; i++) {
         const past so_far = (past)(i / OPERATIONS);
         const operation *what = &operations[i % OPERATIONS];
-        if (test_leaves_out(library_number + (int)so_far + i % OPERATIONS, 3)) {
+        if (test_leaves_out(library_number + (int)so_far + i % OPERATIONS, 5)) {
             continue;
         }
         const int end = end_of(run_limited, library->id, what, so_far);

@@ -423,7 +423,7 @@ static void check_network(uint64_t seed, int *joined) {
 static void test_networks(void **state) {
     (void)state;
     int joined = 0;
-    const int many = getenv("TESTED_ALL") ? 4000 : test_cases(200, 3);
+    const int many = getenv("TESTED_ALL") ? 4000 : test_cases(400, 6);
     for (int seed = 1; seed <= many; seed++) {
         check_network((uint64_t)seed, &joined);
     }

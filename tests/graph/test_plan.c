@@ -124,7 +124,7 @@ static void check_seed(uint64_t seed, int *accepted) {
 static void test_random(void **state) {
     (void)state;
     static int accepted[256];
-    const int many = getenv("TESTED_ALL") ? 10000 : test_cases(500, 3);
+    const int many = getenv("TESTED_ALL") ? 10000 : test_cases(1000, 6);
     for (int seed = 1; seed <= many; seed++) {
         check_seed((uint64_t)seed, accepted);
     }

@@ -363,7 +363,7 @@ static void test_fold_leaves_attention(void **state) {
 static void test_random(void **state) {
     (void)state;
     static int accepted[256];
-    const int many = getenv("TESTED_ALL") ? 5000 : test_cases(300, 3);
+    const int many = getenv("TESTED_ALL") ? 5000 : test_cases(600, 6);
     int compared = 0;
     for (int seed = 1; seed <= many; seed++) {
         random_source random = {(uint64_t)seed};

@@ -81,7 +81,12 @@ static void test_blocks(void **state) {
             for (int i = 0; i < COUNT(shapes); i++) {
                 product p = plain(dtypes[d], shapes[i][0], shapes[i][1], shapes[i][2], set);
                 p.threads = 1 + i % 3;
-                check_product(&p);
+                if (!test_leaves_out(i + d + (int)set, 2)) {
+                    check_product(&p);
+                }
+                if (test_leaves_out(i + d + (int)set + 1, 2)) {
+                    continue;
+                }
                 p.a = i % 2 ? COLUMNS : STRIDED;
                 p.b = i % 3 ? COLUMNS : BACKWARD;
                 p.c = i % 2 ? PADDED : COLUMNS;
@@ -119,7 +124,7 @@ static void test_factors(void **state) {
             for (int at = 0; at < COUNT(factors) * COUNT(factors) * COUNT(shapes) * 2; at++) {
                 const int64_t *shape = shapes[at / 2 % COUNT(shapes)];
                 int rest = at / 2 / COUNT(shapes);
-                if (test_leaves_out(rest + at / 2 % COUNT(shapes) + d, 4)) {
+                if (test_leaves_out(rest + at / 2 % COUNT(shapes) + d, 7)) {
                     continue;
                 }
                 product p = plain(dtypes[d], shape[0], shape[1], shape[2], set);

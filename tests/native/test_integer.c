@@ -248,7 +248,7 @@ static void any_threads(void **state) {
     static const int threads[] = {1, 2, 3, 7};
     for (size_t i = 0; i < COUNT(threads) * SIGNS; i++) {
         char settings[160];
-        if (test_leaves_out((int)(i / SIGNS + i % SIGNS), 2)) {
+        if (test_leaves_out((int)(i / SIGNS + i % SIGNS), 4)) {
             continue;
         }
         snprintf(settings, sizeof settings, NATIVE ",deterministic=threads,num_threads=%d", threads[i / SIGNS]);

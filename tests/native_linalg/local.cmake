@@ -3,7 +3,7 @@ file(GLOB wide_sources CONFIGURE_DEPENDS native_linalg/wide/*.c)
 add_library(native_linalg_wide OBJECT ${wide_sources})
 target_include_directories(native_linalg_wide PRIVATE ${CMAKE_SOURCE_DIR}/include ${CMAKE_SOURCE_DIR}/src)
 target_link_libraries(native_linalg_wide PRIVATE backplane_flags)
-target_compile_options(native_linalg_wide PRIVATE -Wno-psabi) # its functions with 64-byte arguments are all inlined
+target_compile_options(native_linalg_wide PRIVATE -Wno-psabi -O1) # its functions with 64-byte arguments are all inlined
 add_instruction_set_flags(${wide_sources})
 lighten_kernels(${wide_sources})
 foreach(source ${sources})

@@ -69,10 +69,12 @@ static int teardown(void **state) {
 
 /* ---- Programs ---- */
 
-/* A fresh device, without programs. */
+/* A fresh device, without programs. Its version is not PoCL's, whose binaries are not kept. */
 static bp__cl_device *open_device(void) {
-    void *device;
-    assert_int_equal(bp_runtime_opencl.device_open(test_cl_state, 0, NULL, &device), BP_OK);
+    void *opened;
+    assert_int_equal(bp_runtime_opencl.device_open(test_cl_state, 0, NULL, &opened), BP_OK);
+    bp__cl_device *device = opened;
+    device->platform_version = "OpenCL 3.0 of no vendor";
     return device;
 }
 
@@ -133,6 +135,25 @@ static void test_binary(void **state) {
     assert_int_equal(kept.remembers, 1);
     assert_true(run(device, program, 5) == 20);
     bp_runtime_opencl.device_close(device);
+}
+
+/* PoCL is not asked for a binary, and it has the program when it is built again. */
+static void test_pocl(void **state) {
+    static const char *const versions[] = {"OpenCL 2.0 pocl 1.8", "OpenCL 3.0 PoCL 3.1+debian"};
+    (void)state;
+    test_cl_need(1);
+    forget();
+    for (int i = 0; i < 4; i++) {
+        bp__kernel_program *program;
+        bp__cl_device *device = open_device();
+        device->platform_version = versions[i % 2];
+        const int builds = test_cl_builds;
+        assert_int_equal(bp__kernel_program_get(&device->kernels, source, "-DFACTOR=9", &program), BP_OK);
+        assert_int_equal(test_cl_builds, builds + 1);
+        assert_true(run(device, program, 5) == 45);
+        bp_runtime_opencl.device_close(device);
+    }
+    assert_int_equal(kept.remembers, 0);
 }
 
 /* Returns how many programs are built from source on a fresh device, one of whose facts (0 to 3) is changed. */
@@ -284,9 +305,9 @@ static void test_threads(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_built_once),   cmocka_unit_test(test_binary),       cmocka_unit_test(test_key),
-        cmocka_unit_test(test_bad_binaries), cmocka_unit_test(test_failed_build), cmocka_unit_test(test_logs),
-        cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_built_once), cmocka_unit_test(test_binary),       cmocka_unit_test(test_pocl),
+        cmocka_unit_test(test_key),        cmocka_unit_test(test_bad_binaries), cmocka_unit_test(test_failed_build),
+        cmocka_unit_test(test_logs),       cmocka_unit_test(test_threads),
     };
     return cmocka_run_group_tests_name("programs", tests, setup, teardown);
 }

@@ -15,7 +15,7 @@ import pytest
 
 from conftest import PACKAGES, ROOT
 
-CALLS = 100_000 if os.environ.get("TESTED_ALL") else 20_000
+CALLS = 100_000 if os.environ.get("TESTED_ALL") else 10_000
 EACH = 200  # calls of each kind where the number of calls is not CALLS
 SANITIZED = os.environ.get("TESTED_SANITIZERS", "")
 # Matches a stack frame of Backplane by function or file; a tail call may hide the function. Excludes three file names that

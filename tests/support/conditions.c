@@ -1,5 +1,6 @@
 /* conditions.c - reads what ctest tells the test programs, see tests/CMakeLists.txt. */
 #include "support/conditions.h"
+#include "support/modes.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -22,8 +23,8 @@ bool test_emulated(void) {
     return getenv("TESTED_EMULATED");
 }
 
-int test_cases(int usual, int divisor) {
-    return test_sanitized() || test_emulated() ? usual / divisor : usual;
+int test_cases(int all, int divisor) {
+    return test_sanitized() || test_emulated() ? all / divisor : test_takes_all() ? all : all / 2;
 }
 
 bool test_child_may_start_threads(void) {

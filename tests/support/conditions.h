@@ -9,7 +9,8 @@
 bool test_sanitized(void);                /* The build has a sanitizer. */
 bool test_sanitized_by(const char *name); /* It has this one: "address" or "thread". */
 bool test_emulated(void);                 /* An emulator runs the program. */
-int test_cases(int usual, int divisor);   /* The number of cases, divided where a sanitizer or emulator slows them. */
+int test_cases(int all, int divisor);     /* The number of random cases: half of all without TESTED_ALL, divided where a
+                                             sanitizer or emulator slows them. */
 
 /* Starts a thread and waits for its end. ThreadSanitizer starts a thread of its own with the first one of a process,
  * also of a child of fork; afterwards only those that the test expects start. */

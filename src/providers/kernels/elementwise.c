@@ -238,17 +238,31 @@ static bool is_converted(uint32_t dtype) {
            dtype == BP_BOOL;
 }
 
-/* The kernels, by the number of the function; NULL: integers do not have it. */
-static const char *const unary_kernels[] = {
-#define X(number, name, text) [number] = text "_all",
+/* The names of kernels and of what they compute, by the number of the function. */
+typedef struct function_names {
+    const char *kernel, *function;
+} function_names;
+
+static const function_names unary_names[] = {
+#define X(number, name, text) [number] = {text "_all", text "_of"},
     BP_UNARY_MAP(X)
 #undef X
 };
-static const char *const binary_kernels[] = {
-#define X(number, name, text) [number] = text "_all",
+static const function_names binary_names[] = {
+#define X(number, name, text) [number] = {text "_all", text "_of"},
     BP_BINARY_MAP(X)
 #undef X
 };
+
+static const function_names *names_of(const bp_problem *problem) {
+    return &(problem->op == BP_OP_UNARY ? unary_names : binary_names)[problem->of.elementwise.kind];
+}
+
+/* Whether the function takes the two numbers of the problem. */
+static bool takes_numbers(const bp_problem *problem) {
+    const uint32_t kind = problem->of.elementwise.kind;
+    return problem->op == BP_OP_UNARY && kind >= BP_UNARY_LEAKY_RELU && kind <= BP_UNARY_SOFTSHRINK;
+}
 
 static bool integers_have(uint32_t kind) {
     switch (kind) {
@@ -320,6 +334,21 @@ static bool converts(const bp_problem *problem) {
     return problem->op == BP_OP_UNARY && p->kind == BP_UNARY_COPY;
 }
 
+/* Adds what the functions of floating elements need. The program has all of them on processors, where PoCL compiles a
+ * kernel before its first run. Other compilers compile whole programs, for some seconds: there it has one. */
+static void add_floating(bp__kernel_options *options, const bp_device_info *facts, const bp_problem *problem) {
+    if (problem->of.elementwise.type[0] == BP_F64) {
+        bp__kernel_options_add(options, " -DCOMPUTE_F64");
+    }
+    if (!bp__kernel_is_cpu(facts)) {
+        const function_names *names = names_of(problem);
+        bp__kernel_options_add(options, " -DKERNEL=%s -DFUNCTION=%s -DTAKES=%s", names->kernel, names->function,
+                               takes_numbers(problem)       ? "UNARY_WITH"
+                               : problem->op == BP_OP_UNARY ? "UNARY"
+                                                            : "BINARY");
+    }
+}
+
 static bp_status function_program(bp__kernel_device *device, const bp_problem *problem, const bp__kernel_dims *dims,
                                   bp__kernel_program **program) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
@@ -343,7 +372,7 @@ static bp_status function_program(bp__kernel_device *device, const bp_problem *p
     } else if (!is_floating(from)) {
         bp__kernel_options_add(&options, " -DUNSIGNED=%s", from == BP_I32 ? "uint" : "ulong");
     } else {
-        bp__kernel_options_add(&options, "%s", from == BP_F64 ? " -DCOMPUTE_F64" : "");
+        add_floating(&options, device->facts, problem);
     }
     return bp__kernel_program_get(device, source, options.text, program);
 }
@@ -364,7 +393,7 @@ static int64_t nearest(double limit, int64_t most) {
 /* Adds both numbers of the problem as arguments, if its function takes some. */
 static void add_numbers(bp__kernel_step *step, const bp_problem *problem, numbers *kept) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
-    if (problem->op != BP_OP_UNARY || p->kind < BP_UNARY_LEAKY_RELU || p->kind > BP_UNARY_SOFTSHRINK) {
+    if (!takes_numbers(problem)) {
         return;
     }
     for (int i = 0; i < 2; i++) {
@@ -392,9 +421,7 @@ static bp_status add_function(bp__kernel_device *device, const bp_problem *probl
                               const bp__kernel_dims *dims, const int *operand) {
     const bp_elementwise_problem *p = &problem->of.elementwise;
     bp__kernel_element_walk walk;
-    bp__kernel_step step = {.kernel = converts(problem)            ? "convert_all"
-                                      : problem->op == BP_OP_UNARY ? unary_kernels[p->kind]
-                                                                   : binary_kernels[p->kind]};
+    bp__kernel_step step = {.kernel = converts(problem) ? "convert_all" : names_of(problem)->kernel};
     numbers kept;
     const bp_status status = function_program(device, problem, dims, &step.program);
     bp__kernel_element_spread(&step, device->facts, dims, bp__kernel_bytes(p->type[0]), 1, &walk);

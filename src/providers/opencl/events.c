@@ -191,6 +191,10 @@ bp_status bp__cl_event_wrap(void *opaque, void *native, void **event) {
     return BP_OK;
 }
 
+bool bp__cl_is_pocl(const char *version) {
+    return strstr(version, "pocl") || strstr(version, "PoCL");
+}
+
 /* Returns whether the event's device belongs to PoCL. User events have no queue and are none of its commands. */
 static bool is_command_of_pocl(cl_event event) {
     const bp__cl_api *cl = &bp__cl_loaded;
@@ -202,7 +206,7 @@ static bool is_command_of_pocl(cl_event event) {
         return false;
     }
     code = cl->GetDeviceInfo(device, BP__CL_DEVICE_VERSION, sizeof version, version, NULL);
-    return code == BP__CL_SUCCESS && (strstr(version, "pocl") || strstr(version, "PoCL"));
+    return code == BP__CL_SUCCESS && bp__cl_is_pocl(version);
 }
 
 /* PoCL (3.1 to 7.0) locks a command's event once more after it has failed and its last reference may be gone, which

@@ -31,6 +31,9 @@ typedef struct bp__cl_queue {
 bp_status bp__cl_fail(const bp_host *host, cl_int code, const char *what);
 const char *bp__cl_error_name(int64_t code, int *lost); /* bp_runtime.error_name */
 
+/* Whether a platform or a device with this version, CL_PLATFORM_VERSION or CL_DEVICE_VERSION, belongs to PoCL. */
+bool bp__cl_is_pocl(const char *version);
+
 /* The error of an event of ours: a run of take or gather found an index out of range. No number of OpenCL's. */
 enum { BP__CL_INDEX_OUT_OF_RANGE = -40001 };
 

@@ -1,7 +1,10 @@
 /* program.c - builds programs once for a device, and keeps their binaries between processes.
  *
  * A binary is only a shortcut: if the driver refuses one, for instance because the file is of another machine or
- * damaged, the program is built from its source again and the binary replaced. */
+ * damaged, the program is built from its source again and the binary replaced.
+ *
+ * PoCL's binaries are not kept. PoCL compiles a kernel before its first run, and keeps it between processes itself; if
+ * asked for a binary, it compiles all kernels of the program first, which can take minutes. */
 #include "providers/opencl/build_log.h"
 #include "providers/opencl/opencl.h"
 #include "providers/opencl/runtime.h"
@@ -133,7 +136,7 @@ bp_status bp__cl_program_build(bp__kernel_device *kernels, const char *source, c
     program = from_binary(device, options, key, key_size);
     if (!program) {
         status = from_source(device, source, options, &program);
-        if (status == BP_OK) {
+        if (status == BP_OK && !bp__cl_is_pocl(device->platform_version)) {
             keep_binary(device, program, key, key_size);
         }
     }

@@ -2,17 +2,15 @@
  *
  * A block's threads run on stacks of their own in one thread of the host, so that __syncthreads() works: each runs
  * until a barrier, then the next one. Blocks run one after another. Memory that a block shares is static. */
+/* C's headers alone: to read the headers of C++ takes longer than to compile most kernels. */
+#define _GLIBCXX_INCLUDE_NEXT_C_HEADERS
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <tuple>
-#include <type_traits>
 #include <ucontext.h>
-#include <utility>
 
 #undef INFINITY
 #undef NAN
@@ -129,6 +127,16 @@ SHIM_ORDER(unsigned)
 SHIM_ORDER(long)
 SHIM_ORDER(unsigned long)
 
+inline float sqrt(float x) {
+    return sqrtf(x);
+}
+inline float fmod(float a, float b) {
+    return fmodf(a, b);
+}
+inline float fma(float a, float b, float c) {
+    return fmaf(a, b, c);
+}
+
 /* ---- Threads ---- */
 
 static uint3 threadIdx, blockIdx, blockDim, gridDim;
@@ -219,11 +227,19 @@ static void block() {
 
 typedef uint64_t translator(uint64_t);
 
+template <class T> struct is_pointer { static constexpr bool value = false; };
+template <class T> struct is_pointer<T *> { static constexpr bool value = true; };
+
+/* indices_below<3>::type is indices<0, 1, 2>. */
+template <size_t...> struct indices {};
+template <size_t N, size_t... I> struct indices_below : indices_below<N - 1, N - 1, I...> {};
+template <size_t... I> struct indices_below<0, I...> { typedef indices<I...> type; };
+
 /* Returns an argument; an address of the device becomes one of the host. */
 template <class T> T argument_of(void *at, translator *translate) {
     T value;
     memcpy(&value, at, sizeof value);
-    if constexpr (std::is_pointer<T>::value) {
+    if constexpr (is_pointer<T>::value) {
         value = (T)translate((uint64_t)value);
     }
     return value;
@@ -235,10 +251,11 @@ template <class... A> struct entry {
         memcpy(list, all, sizeof all);
     }
     template <size_t... I>
-    static void run(void (*kernel)(A...), void **at, const unsigned *shape, translator *translate,
-                    std::index_sequence<I...>) {
-        std::tuple<A...> arguments{argument_of<A>(at[I], translate)...};
-        auto call = [&] { std::apply(kernel, arguments); };
+    static void run(void (*kernel)(A...), void **at, const unsigned *shape, translator *translate, indices<I...>) {
+        run_with(kernel, shape, argument_of<A>(at[I], translate)...);
+    }
+    static void run_with(void (*kernel)(A...), const unsigned *shape, A... arguments) {
+        auto call = [&] { kernel(arguments...); };
         body = [](void *opaque) { (*(decltype(call) *)opaque)(); };
         argument = &call;
         stacks.bytes = stacks.bytes ? stacks.bytes : (char *)malloc((size_t)THREADS_MOST * STACK_BYTES);
@@ -257,7 +274,7 @@ template <class... A> entry<A...> entry_of(void (*)(A...)) {
     return {};
 }
 template <class... A> void run(void (*kernel)(A...), void **at, const unsigned *shape, translator *translate) {
-    entry<A...>::run(kernel, at, shape, translate, std::index_sequence_for<A...>());
+    entry<A...>::run(kernel, at, shape, translate, typename indices_below<sizeof...(A)>::type());
 }
 
 } // namespace shim

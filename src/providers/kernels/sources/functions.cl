@@ -15,101 +15,115 @@ static inline REAL relu_of(REAL x) {
     return x < 0 ? (REAL)0 : x;
 }
 
-static inline REAL added(REAL a, REAL b) {
+static inline REAL add_of(REAL a, REAL b) {
     return a + b;
 }
 
-static inline REAL subtracted(REAL a, REAL b) {
+static inline REAL subtract_of(REAL a, REAL b) {
     return a - b;
 }
 
-static inline REAL multiplied(REAL a, REAL b) {
+static inline REAL multiply_of(REAL a, REAL b) {
     return a * b;
 }
 
-static inline REAL greater(REAL a, REAL b) {
+static inline REAL maximum_of(REAL a, REAL b) {
     return a != a ? a : a > b ? a : b;
 }
 
-static inline REAL less(REAL a, REAL b) {
+static inline REAL minimum_of(REAL a, REAL b) {
     return a != a ? a : a < b ? a : b;
 }
 
-#define STORED_UNARY(name, function)                                                                                   \
-    static inline Y_STORAGE name##_stored(X_STORAGE x) {                                                               \
+#define STORED_UNARY(kernel, function)                                                                                 \
+    static inline Y_STORAGE kernel##_stored(X_STORAGE x) {                                                             \
         return NARROW(function(WIDEN(x)));                                                                             \
     }                                                                                                                  \
-    UNARY(name##_all, name##_stored)
-#define STORED_WITH(name)                                                                                              \
-    static inline Y_STORAGE name##_stored(X_STORAGE x, REAL first, REAL second) {                                      \
-        return NARROW(name##_of(WIDEN(x), first, second));                                                             \
+    UNARY(kernel, kernel##_stored)
+#define STORED_UNARY_WITH(kernel, function)                                                                            \
+    static inline Y_STORAGE kernel##_stored(X_STORAGE x, REAL first, REAL second) {                                    \
+        return NARROW(function(WIDEN(x), first, second));                                                              \
     }                                                                                                                  \
-    UNARY_WITH(name##_all, name##_stored)
-#define STORED_BINARY(name, function)                                                                                  \
-    static inline Y_STORAGE name##_stored(X_STORAGE a, X_STORAGE b) {                                                  \
+    UNARY_WITH(kernel, kernel##_stored)
+#define STORED_BINARY(kernel, function)                                                                                \
+    static inline Y_STORAGE kernel##_stored(X_STORAGE a, X_STORAGE b) {                                                \
         return NARROW(function(WIDEN(a), WIDEN(b)));                                                                   \
     }                                                                                                                  \
-    BINARY(name##_all, name##_stored)
+    BINARY(kernel, kernel##_stored)
 
-STORED_UNARY(negative, negated)
-STORED_UNARY(abs, magnitude)
-STORED_UNARY(exp, exp_of)
-STORED_UNARY(log, log_of)
-STORED_UNARY(sqrt, root)
-STORED_UNARY(tanh, tanh_of)
-STORED_UNARY(sigmoid, sigmoid_of)
-STORED_UNARY(relu, relu_of)
-STORED_UNARY(gelu, gelu_of)
-STORED_UNARY(gelu_tanh, gelu_tanh_of)
-STORED_UNARY(silu, silu_of)
-STORED_UNARY(hardswish, hardswish_of)
-STORED_UNARY(floor, floor_of)
-STORED_UNARY(ceil, ceil_of)
-STORED_UNARY(round, round_of)
-STORED_UNARY(trunc, trunc_of)
-STORED_UNARY(sign, sign_of)
-STORED_UNARY(reciprocal, reciprocal_of)
-STORED_UNARY(rsqrt, rsqrt_of)
-STORED_UNARY(sin, sin_of)
-STORED_UNARY(cos, cos_of)
-STORED_UNARY(tan, tan_of)
-STORED_UNARY(erf, erf_of)
-STORED_UNARY(expm1, expm1_of)
-STORED_UNARY(log1p, log1p_of)
-STORED_UNARY(log2, log2_of)
-STORED_UNARY(asin, asin_of)
-STORED_UNARY(acos, acos_of)
-STORED_UNARY(atan, atan_of)
-STORED_UNARY(sinh, sinh_of)
-STORED_UNARY(cosh, cosh_of)
-STORED_UNARY(asinh, asinh_of)
-STORED_UNARY(acosh, acosh_of)
-STORED_UNARY(atanh, atanh_of)
-STORED_UNARY(log10, log10_of)
-STORED_UNARY(exp2, exp2_of)
-STORED_UNARY(erfc, erfc_of)
-STORED_UNARY(hardsigmoid, hardsigmoid_of)
-STORED_UNARY(mish, mish_of)
-STORED_UNARY(softsign, softsign_of)
-STORED_UNARY(logsigmoid, logsigmoid_of)
-STORED_UNARY(selu, selu_of)
-STORED_UNARY(tanhshrink, tanhshrink_of)
-STORED_WITH(leaky_relu)
-STORED_WITH(elu)
-STORED_WITH(celu)
-STORED_WITH(clip)
-STORED_WITH(softplus)
-STORED_WITH(threshold)
-STORED_WITH(hardshrink)
-STORED_WITH(softshrink)
-STORED_BINARY(add, added)
-STORED_BINARY(subtract, subtracted)
-STORED_BINARY(multiply, multiplied)
-STORED_BINARY(divide, divided)
-STORED_BINARY(maximum, greater)
-STORED_BINARY(minimum, less)
-STORED_BINARY(pow, pow_of)
-STORED_BINARY(remainder, remainder_of)
-STORED_BINARY(fmod, fmod_of)
-STORED_BINARY(floor_divide, floor_divided)
-STORED_BINARY(atan2, atan2_of)
+#define negative_of negated
+#define abs_of magnitude
+#define sqrt_of root
+#define divide_of divided
+#define floor_divide_of floor_divided
+
+#ifdef KERNEL /* one kernel alone, of FUNCTION; TAKES says what it takes: UNARY, UNARY_WITH, BINARY */
+#define DEFINE(kind, kernel, function) JOIN(STORED, kind)(kernel, function)
+DEFINE(TAKES, KERNEL, FUNCTION)
+#else
+#define EACH_UNARY(name) STORED_UNARY(name##_all, name##_of)
+#define EACH_UNARY_WITH(name) STORED_UNARY_WITH(name##_all, name##_of)
+#define EACH_BINARY(name) STORED_BINARY(name##_all, name##_of)
+EACH_UNARY(negative)
+EACH_UNARY(abs)
+EACH_UNARY(exp)
+EACH_UNARY(log)
+EACH_UNARY(sqrt)
+EACH_UNARY(tanh)
+EACH_UNARY(sigmoid)
+EACH_UNARY(relu)
+EACH_UNARY(gelu)
+EACH_UNARY(gelu_tanh)
+EACH_UNARY(silu)
+EACH_UNARY(hardswish)
+EACH_UNARY(floor)
+EACH_UNARY(ceil)
+EACH_UNARY(round)
+EACH_UNARY(trunc)
+EACH_UNARY(sign)
+EACH_UNARY(reciprocal)
+EACH_UNARY(rsqrt)
+EACH_UNARY(sin)
+EACH_UNARY(cos)
+EACH_UNARY(tan)
+EACH_UNARY(erf)
+EACH_UNARY(expm1)
+EACH_UNARY(log1p)
+EACH_UNARY(log2)
+EACH_UNARY(asin)
+EACH_UNARY(acos)
+EACH_UNARY(atan)
+EACH_UNARY(sinh)
+EACH_UNARY(cosh)
+EACH_UNARY(asinh)
+EACH_UNARY(acosh)
+EACH_UNARY(atanh)
+EACH_UNARY(log10)
+EACH_UNARY(exp2)
+EACH_UNARY(erfc)
+EACH_UNARY(hardsigmoid)
+EACH_UNARY(mish)
+EACH_UNARY(softsign)
+EACH_UNARY(logsigmoid)
+EACH_UNARY(selu)
+EACH_UNARY(tanhshrink)
+EACH_UNARY_WITH(leaky_relu)
+EACH_UNARY_WITH(elu)
+EACH_UNARY_WITH(celu)
+EACH_UNARY_WITH(clip)
+EACH_UNARY_WITH(softplus)
+EACH_UNARY_WITH(threshold)
+EACH_UNARY_WITH(hardshrink)
+EACH_UNARY_WITH(softshrink)
+EACH_BINARY(add)
+EACH_BINARY(subtract)
+EACH_BINARY(multiply)
+EACH_BINARY(divide)
+EACH_BINARY(maximum)
+EACH_BINARY(minimum)
+EACH_BINARY(pow)
+EACH_BINARY(remainder)
+EACH_BINARY(fmod)
+EACH_BINARY(floor_divide)
+EACH_BINARY(atan2)
+#endif
